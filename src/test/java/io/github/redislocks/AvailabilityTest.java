@@ -41,14 +41,14 @@ class AvailabilityTest extends FakeTime {
             new Attempt(1, keys, new Owner("a:1"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
     private final Call acquire = Scripts.acquire(attempt, 0, false, 0);
     private final List<String> seen = new ArrayList<>();
-    private final Availability.Witness witness = new Availability.Witness() {
+    private final Availability.Observer observer = new Availability.Observer() {
         @Override
         public void away(RedisException failure, long sinceNanos, long now) {
             seen.add("away since " + sinceNanos + ": " + failure.getMessage());
         }
 
         @Override
-        public void heard(long now) {
+        public void answered(long now) {
             // Each time.
         }
 
@@ -62,7 +62,7 @@ class AvailabilityTest extends FakeTime {
             seen.add("refuses " + call.script().name());
         }
     };
-    private final Availability availability = new Availability(witness, 1_000, 100);
+    private final Availability availability = new Availability(observer, 1_000, 100);
 
     @Test
     void refusal_endsWithASuccessOfItsKindAlone() {

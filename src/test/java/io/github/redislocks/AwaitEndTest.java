@@ -94,7 +94,7 @@ class AwaitEndTest extends FakeTime {
                 .isThrownBy(() -> {
                     throw (RuntimeException) waiter.outcome.get();
                 })
-                .withMessageContaining("was given up by await() and not acquired again");
+                .withMessageContaining("was released by await() and not acquired again");
         assertThat(TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - began)).isBetween(10_000L, 13_500L);
         redis.down(false);
         pass(1_500);

@@ -8,23 +8,24 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Matters that one thread goes on with, each when there is news of it or its time has come. The thread exists as long
- * as there are matters. An error ends neither the thread nor a matter: what failed is tried again.
+ * Runs the steps of several matters on one thread: each step when there is news of its matter, or when its time has
+ * come. The thread exists as long as there are matters. An error stops neither the thread nor a matter: the thread
+ * repeats the step later.
  */
 public final class Agenda {
 
-    /** Said by a matter that only news lets go on. */
+    /** Returned by a matter that waits for news. */
     public static final long NEWS_ONLY = Long.MAX_VALUE;
-    /** Said by a matter that has ended. */
+    /** Returned by a matter that has no further steps. */
     public static final long ENDED = -1;
-    /** For how long a matter rests that met an error. */
+    /** The pause of a matter after an error. */
     private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Clock clock;
     private final Threads threads;
     private final String role;
     private final Set<Matter> matters = ConcurrentHashMap.newKeySet();
-    /** Held by who starts the thread or lets it end. */
+    /** Guards the start and the stop of the thread. */
     private final ReentrantLock starting = new ReentrantLock();
 
     private volatile @Nullable DutyLoop loop;
@@ -43,25 +44,26 @@ public final class Agenda {
         return threads;
     }
 
-    /** Something to go on with. */
+    /** A sequence of steps. */
     public abstract static class Matter {
 
-        /** When the thread is to look at it. */
+        /** When the next step is due. */
         private final AtomicLong dueNanos = new AtomicLong();
 
         /**
-         * Does what can be done now, by the thread of the agenda; must not wait. If it throws, it is called again.
+         * Takes the next step, on the thread of the agenda. Must not wait. If the step throws, the agenda calls it
+         * again.
          *
-         * @return when it wants to go on, by the clock; or {@link #NEWS_ONLY}, or {@link #ENDED}
+         * @return when the next step is due, by the clock; or {@link #NEWS_ONLY}, or {@link #ENDED}
          */
         protected abstract long goOn(long nowNanos);
 
-        /** Asks it to end soon; returns at once. */
+        /** Asks the matter to finish soon; returns at once. */
         protected abstract void wrapUp();
     }
 
     /**
-     * Adds a matter, which the thread looks at for the first time when there is news of it.
+     * Adds a matter. The thread takes its first step when there is news of it.
      *
      * @throws OutOfMemoryError if the system gives no thread; the matter is not added
      */
@@ -80,7 +82,7 @@ public final class Agenda {
         }
     }
 
-    /** Says that there is news of a matter. By any thread; needs no memory. */
+    /** Reports news of a matter, from any thread. Allocates nothing. */
     public void news(Matter matter) {
         matter.dueNanos.set(0);
         DutyLoop present = loop;
@@ -89,7 +91,7 @@ public final class Agenda {
         }
     }
 
-    /** Asks all matters to end soon; returns at once. */
+    /** Asks all matters to finish soon; returns at once. */
     public void wrapUp() {
         for (Matter each : matters) {
             each.wrapUp();
@@ -106,8 +108,8 @@ public final class Agenda {
         if (matters.isEmpty() && retire()) {
             return;
         }
-        // What the matters did may have taken the permit of news that came meanwhile, so all are asked after it. An
-        // interrupt means nothing here, and would end every wait.
+        // A step may have consumed the park permit of news that came meanwhile, so read all due times after the steps.
+        // An interrupt means nothing here, and would end every wait.
         Thread.interrupted();
         long next = NEWS_ONLY;
         for (Matter each : matters) {
@@ -125,13 +127,13 @@ public final class Agenda {
             if (next == ENDED) {
                 matters.remove(matter);
             } else {
-                // Not if there has been news since.
+                // Keep the time of news that came during the step.
                 matter.dueNanos.compareAndSet(NEWS_ONLY, next);
             }
         }
     }
 
-    /** Ends the thread if there are no matters. */
+    /** Stops the thread if there are no matters. */
     private boolean retire() {
         starting.lock();
         try {

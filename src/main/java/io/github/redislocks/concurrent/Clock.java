@@ -31,8 +31,8 @@ public interface Clock {
     long nanoTime();
 
     /**
-     * Parks for a time that counts from when it was computed, so that it ends no later if the thread was held up since;
-     * without end for {@link Long#MAX_VALUE}.
+     * Parks until the given time after {@code now}, however late the thread calls this method; without end for
+     * {@link Long#MAX_VALUE}.
      */
     default void parkFrom(long now, Object blocker, long nanos) {
         parkUntil(blocker, nanos > Long.MAX_VALUE - now ? Long.MAX_VALUE : now + nanos);
@@ -54,7 +54,7 @@ public interface Clock {
         }
     }
 
-    /** How much of a rest that spares the processor is taken: all of it, or nothing where a test moves time. */
+    /** How long to rest in order to spare the processor: the given time, or 0 where a test moves the clock. */
     default long restOf(long nanos) {
         return nanos;
     }

@@ -3,16 +3,13 @@ package io.github.redislocks.concurrent;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/**
- * A thread that repeats one task until it is closed. After any error, even one thrown by the logger, the thread pauses
- * and goes on with the next turn.
- */
+/** A thread that repeats one task until it is closed. After an error the thread pauses and repeats the task. */
 public final class DutyLoop {
 
     private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private final Runnable turn;
+    private final Runnable task;
     private final Thread thread;
     private volatile boolean closed;
     /** Used by the thread itself only. */
@@ -21,11 +18,10 @@ public final class DutyLoop {
     /**
      * Makes the thread; {@link #start} starts it.
      *
-     * @param turn the task of one turn. It may wait, but must return soon after {@link #close}, which unparks the
-     *     thread.
+     * @param task may wait, but must return soon after {@link #close}, which unparks the thread
      */
-    public DutyLoop(Threads threads, String role, Runnable turn) {
-        this.turn = turn;
+    public DutyLoop(Threads threads, String role, Runnable task) {
+        this.task = task;
         this.thread = threads.make(role, this::run);
     }
 
@@ -39,7 +35,7 @@ public final class DutyLoop {
         LockSupport.unpark(thread);
     }
 
-    /** Ends the thread after the current turn, and unparks it. Does not wait for it. */
+    /** Stops the thread after the current run of the task, and unparks it. Does not wait for the thread. */
     public void close() {
         closed = true;
         LockSupport.unpark(thread);
@@ -59,7 +55,7 @@ public final class DutyLoop {
         String report = "The thread " + thread.getName() + " met an error and goes on";
         while (!closed) {
             try {
-                turn.run();
+                task.run();
                 pauseNanos = MIN_PAUSE_NANOS;
             } catch (Throwable e) {
                 Loggers.INTERNAL.error(report, e);

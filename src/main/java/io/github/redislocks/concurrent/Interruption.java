@@ -4,16 +4,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The right of others to interrupt a thread while it does one piece of work: once, and neither before nor after it. An
- * interrupt that came too late to be noticed by the work does not stay.
+ * Lets other threads interrupt one piece of work of a thread: once, and neither before nor after the work. An interrupt
+ * that the work has not noticed is cleared at its end.
  *
  * <pre>
  *   IDLE          to AT_WORK                       begin
- *   AT_WORK       to INTERRUPTING, to INTERRUPTED  interrupt; the end of the work waits until that is done
- *   AT_WORK       to IDLE                          end: nobody interrupts any more
+ *   AT_WORK       to INTERRUPTING, to INTERRUPTED  interrupt; end() waits until the interrupt has arrived
+ *   AT_WORK       to IDLE                          end; from now on interrupt() does nothing
  * </pre>
  *
- * <p>Pieces of work may be nested, on one thread. What the inner one takes back at its end is its own interrupt only.
+ * <p>Pieces of work may be nested on one thread. The end of the inner work clears only the interrupt of the inner work.
  */
 public final class Interruption {
 
@@ -26,12 +26,12 @@ public final class Interruption {
 
     private final AtomicInteger state = new AtomicInteger(IDLE);
     private volatile @Nullable Thread thread;
-    /** Whether others had interrupted the thread before. Written before INTERRUPTED. */
+    /** Whether the flag was set before this interrupt. Written before INTERRUPTED. */
     private boolean wasInterrupted;
-    /** That of the work inside of which this one is done; of the thread. */
+    /** The work around this one, on the same thread. */
     private @Nullable Interruption outer;
 
-    /** The work begins, on the calling thread. */
+    /** Starts the work, on the calling thread. */
     public void begin() {
         outer = INNERMOST.get();
         INNERMOST.set(this);
@@ -60,8 +60,8 @@ public final class Interruption {
     }
 
     /**
-     * To be called by the thread itself: from now on it is not interrupted. If it was, and the work has not noticed,
-     * its flag is cleared, unless others had set it before.
+     * Called by the thread itself: from now on {@link #interrupt} does nothing. Clears the flag if the work was
+     * interrupted and has not noticed, unless the flag was set before.
      *
      * @return whether {@link #interrupt} has interrupted the work
      */
@@ -72,7 +72,7 @@ public final class Interruption {
         if (state.compareAndSet(AT_WORK, IDLE)) {
             return false;
         }
-        // The interrupt is on its way, in another thread, and must not arrive after this method has returned.
+        // Another thread is about to interrupt. The interrupt must not arrive after this method has returned.
         awaitInterrupt();
         if (!state.compareAndSet(INTERRUPTED, IDLE)) {
             return false;
@@ -98,7 +98,7 @@ public final class Interruption {
         }
     }
 
-    /** Whether outer work was interrupted while the flag was set by this one: then it is the outer's to take back. */
+    /** Whether outer work was interrupted after this one had set the flag: then the outer work clears the flag. */
     private boolean isOfOuterToo() {
         for (Interruption each = outer; each != null; each = each.outer) {
             each.awaitInterrupt();

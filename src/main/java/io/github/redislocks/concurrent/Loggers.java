@@ -8,19 +8,19 @@ public final class Loggers {
 
     private static final String ROOT = "io.github.redislocks.";
 
-    /** Logs which server the client uses, what that server lacks, and when it is away and back. */
+    /** Logs which server the client uses, what that server lacks, and its outages. */
     public static final Log CONNECTION = new Log(ROOT + "connection");
 
-    /** Logs lost holds, and problems with telling the listeners. */
+    /** Logs lost holds, and problems with listeners. */
     public static final Log LOSS = new Log(ROOT + "loss");
 
     /** Logs locks that this client forced open. */
     public static final Log FORCED = new Log(ROOT + "forced");
 
-    /** Logs calls that have waited for long, and who has their locks; and holds that have lasted for long. */
+    /** Logs calls that have waited for long, with the owners of their locks, and holds that have lasted for long. */
     public static final Log SLOW = new Log(ROOT + "slow");
 
-    /** Logs who leads from when to when, and what leaders' work and candidates met. */
+    /** Logs the terms of leaders, and failures of their work and of candidates. */
     public static final Log LEADERSHIP = new Log(ROOT + "leadership");
 
     /** Logs errors inside the library. */

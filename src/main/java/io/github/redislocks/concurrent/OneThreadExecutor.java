@@ -3,13 +3,13 @@ package io.github.redislocks.concurrent;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
 
-/** An executor of one thread, which starts when there is a task and ends after a time without one. */
+/** An executor with one thread, which starts when a task comes and stops after a time without tasks. */
 public final class OneThreadExecutor extends WorkerPool {
 
     /**
      * Makes the executor, without a thread.
      *
-     * @param mostWaiting how many tasks may wait; {@link #execute} refuses those beyond that
+     * @param mostWaiting how many tasks may wait; {@link #execute} refuses further tasks
      */
     public OneThreadExecutor(int mostWaiting, long idleSeconds, ThreadFactory threads) {
         super(1, 1, idleSeconds, new ParkingQueue<>(mostWaiting), threads, (task, executor) -> {
@@ -19,8 +19,8 @@ public final class OneThreadExecutor extends WorkerPool {
     }
 
     /**
-     * Starts the thread if tasks wait without one: an error has ended the thread, and none could be started in its
-     * place. Costs nothing if no task waits.
+     * Starts the thread if tasks wait without a thread, because an error has stopped it and the system had no other.
+     * Costs nothing if no task waits.
      */
     public void revive() {
         if (!getQueue().isEmpty()) {

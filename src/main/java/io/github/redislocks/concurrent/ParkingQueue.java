@@ -12,21 +12,20 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue for which few threads wait at a time. The queues of the JDK that wait on a Condition may lose a waiter for
- * good if its first signal meets an {@link OutOfMemoryError}; and up to JDK 20 a thread that waits for a
- * {@link java.util.concurrent.LinkedTransferQueue} may poll without a pause, and without an end of its time
- * (JDK-8301341).
+ * A blocking queue for few takers at a time. The JDK's queues with a Condition may lose a taker permanently if the
+ * first signal meets an {@link OutOfMemoryError}. Up to JDK 20 a taker of a
+ * {@link java.util.concurrent.LinkedTransferQueue} may poll without a pause, beyond its timeout (JDK-8301341).
  */
 public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQueue<E> {
 
     private final Queue<E> elements = new ConcurrentLinkedQueue<>();
     private final int most;
-    /** About how many elements wait: one may be taken before it is counted. */
+    /** The number of elements; an element may be taken before it is counted. */
     private final AtomicInteger waiting = new AtomicInteger();
-    /** The threads that wait. Each looks at the elements once more after it has come here. */
+    /** The threads that wait. Each polls again after it has added itself. */
     private final Queue<Thread> takers = new ConcurrentLinkedQueue<>();
 
-    /** Makes a queue for as many elements as there may be. */
+    /** Makes a queue without a bound. */
     public ParkingQueue() {
         this(Integer.MAX_VALUE);
     }

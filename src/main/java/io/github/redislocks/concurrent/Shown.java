@@ -4,14 +4,14 @@ import java.math.BigDecimal;
 import java.time.Duration;
 
 /**
- * Text of users, such as the name of a lock or a thread, for logs, messages and terminals, which it must not control;
- * and times.
+ * Formats times, and text of users such as names of locks and threads, for logs, messages and terminals. The text must
+ * not control the terminal.
  */
 public final class Shown {
 
     private Shown() {}
 
-    /** The text, with escapes as those of Java in place of line breaks and of what controls a terminal. */
+    /** The text, with Java escapes in place of line breaks and control characters. */
     public static String of(String text) {
         StringBuilder shown = new StringBuilder();
         for (int i = 0; i < text.length(); i += Character.charCount(text.codePointAt(i))) {

@@ -1,16 +1,16 @@
 package io.github.redislocks.concurrent;
 
 /**
- * Checks that the calling thread has enough stack left before it begins something that a {@link StackOverflowError}
- * must not interrupt: half a change to a map or to a connection cannot be repaired. The JDK's own locks reserve stack
- * for that (JEP 270); other code cannot.
+ * Checks that the calling thread has enough stack left for a change that a {@link StackOverflowError} must not
+ * interrupt: half a change to a map or to a connection cannot be repaired. The JDK's own locks reserve stack for that
+ * (JEP 270); other code cannot.
  */
 public final class StackSpace {
 
-    /** Well above the about 40 frames of a request to Redis. */
+    /** More than the about 40 frames of a request to Redis. */
     private static final int DEPTH = 64;
 
-    /** Well above the about 12 frames of what asks nobody. */
+    /** More than the about 12 frames of a change without a request. */
     private static final int LOCAL_DEPTH = 16;
 
     private StackSpace() {}
@@ -18,13 +18,13 @@ public final class StackSpace {
     /**
      * Returns if there is space for some ten kilobytes of frames.
      *
-     * @throws StackOverflowError if there is not, before anything has begun
+     * @throws StackOverflowError if there is not
      */
     public static void ensure() {
         ensure(DEPTH);
     }
 
-    /** As {@link #ensure()}, for what sends no request; it takes a quarter of the time. */
+    /** As {@link #ensure()}, for a change without a request; takes a quarter of the time. */
     public static void ensureLocal() {
         ensure(LOCAL_DEPTH);
     }
@@ -35,7 +35,7 @@ public final class StackSpace {
         }
     }
 
-    /** Makes a frame of about 150 bytes, whose values are used after the call, so that the frame is kept. */
+    /** Uses a frame of about 150 bytes. The values are used after the call, so that the compiler keeps the frame. */
     private static long frame(int depth, long a, long b, long c, long d, long e, long f, long g, long h) {
         if (depth == 0) {
             return a + b + c + d + e + f + g + h;

@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Makes the threads of the library, and joins them.
  *
- * <p>A new thread inherits much from the thread that makes it, which here is whichever thread of the application first
- * needs it. The library's threads must inherit none of that: values of {@link InheritableThreadLocal}, the context
- * class loader and the protection domains would keep an undeployed application in memory, the priority might be too low
- * to receive a grant in time, and the thread group might be destroyed.
+ * <p>A new thread inherits much from the thread of the application that makes it. The library's threads must inherit
+ * nothing: values of {@link InheritableThreadLocal}, the context class loader and the protection domains would keep an
+ * undeployed application in memory, the priority might be too low to receive a grant in time, and the thread group
+ * might be destroyed.
  */
 public final class Threads {
 

@@ -1,6 +1,6 @@
 package io.github.redislocks.concurrent;
 
-/** Waits that an interrupt does not end, and after which the interrupt flag is set again. */
+/** Waits that an interrupt does not end. The interrupt flag is set again after the wait. */
 public final class Uninterruptibles {
 
     private Uninterruptibles() {}

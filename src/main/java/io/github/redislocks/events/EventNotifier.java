@@ -119,7 +119,7 @@ public final class EventNotifier {
             notifyHandle(() -> subject.tellHandle(loss));
         }
         publishLoss(loss, subject);
-        // Last, so that a repeated call does not log the loss twice.
+        // Log last, so that a repeated call does not log the loss twice.
         log.add(() -> Loggers.LOSS.warn(
                 "The lock \"{}\" (token {}) of {} was lost: {}",
                 Shown.of(loss.lockName()),

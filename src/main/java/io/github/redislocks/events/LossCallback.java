@@ -4,7 +4,7 @@ import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import java.util.function.Consumer;
 
-/** A listener for losses alone. Where all listeners are such, locking and unlocking make no events. */
+/** A listener for losses alone. If all listeners are of this class, locking and unlocking create no events. */
 public final class LossCallback implements LockListener {
 
     private final Consumer<? super LockLost> action;

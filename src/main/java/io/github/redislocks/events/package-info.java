@@ -1,4 +1,4 @@
-/** Tells the user's listeners what happens to locks and servers, so that no listener delays or breaks the library. */
+/** Notifies the user's listeners of what happens to locks and servers. No listener delays or breaks the library. */
 @NullMarked
 package io.github.redislocks.events;
 

@@ -9,34 +9,34 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether a server answers this client and executes what it is asked. Silence is an outage for every script, and any
- * reply ends it. A refusal is an outage only for scripts of the same kind, and a success of that kind ends it: a server
- * with full memory renews locks but grants none.
+ * Whether a server replies to this client and executes its calls. Silence is an outage for every script, and any reply
+ * ends it. A refusal is an outage only for scripts of the same kind, and a success of that kind ends it: a server with
+ * full memory renews locks but grants none.
  */
 public final class Availability {
 
-    /** The kind of the calls that give locks and places. */
+    /** The kind of the calls that grant locks and places. */
     private static final String GIVE = "give";
-    /** The kind of the calls that keep locks. */
+    /** The kind of the calls that renew locks. */
     private static final String KEEP = "keep";
 
-    /** Told of outages each time one may have begun or ended, by several threads at once. Must not throw. */
-    public interface Witness {
+    /** Notified each time an outage may have started or ended, by several threads at once. */
+    public interface Observer {
 
-        /** The server has not answered since the given time, for the given reason. */
+        /** The server has not replied since the given time, for the given reason. */
         void away(RedisException failure, long sinceNanos, long now);
 
-        /** The server has answered. */
-        void heard(long now);
+        /** The server has replied. */
+        void answered(long now);
 
-        /** The server did not answer and is not asked any more, since others have taken over its locks. */
+        /** The server did not reply, and other servers have taken over its locks. */
         void replaced(long now);
 
         /** The server has replied that it cannot execute such a call now. */
         void refuses(Call call, RedisException failure, long now);
     }
 
-    private final Witness witness;
+    private final Observer observer;
     private final long memoryNanos;
     private final long commandTimeoutNanos;
     private final Outage silence;
@@ -50,14 +50,14 @@ public final class Availability {
     private volatile boolean replaced;
 
     /**
-     * Starts with a server about which nothing is known.
+     * Knows nothing about the server yet.
      *
-     * @param witness told of outages
+     * @param observer notified of outages
      * @param memoryNanos how long a failure is remembered
      * @param commandTimeoutNanos how long the server may take to reply
      */
-    public Availability(Witness witness, long memoryNanos, long commandTimeoutNanos) {
-        this.witness = witness;
+    public Availability(Observer observer, long memoryNanos, long commandTimeoutNanos) {
+        this.observer = observer;
         this.memoryNanos = memoryNanos;
         this.commandTimeoutNanos = commandTimeoutNanos;
         this.silence = new Outage(memoryNanos);
@@ -74,14 +74,14 @@ public final class Availability {
         return renews ? KEEP : call.script().name();
     }
 
-    private void heard(long now) {
+    private void replied(long now) {
         answeredNanos = now;
         silence.end();
         haste.end();
-        witness.heard(now);
+        observer.answered(now);
     }
 
-    /** Notes the reply to a call, unless no server gave it. */
+    /** Notes the reply to a call; does nothing if the reply is not from a server. */
     public void answered(Call call, Reply reply, long now) {
         if (!reply.is(Reply.UNASKED)) {
             answered(call, now);
@@ -90,7 +90,7 @@ public final class Availability {
 
     /** Notes that a call was answered. */
     public void answered(Call call, long now) {
-        heard(now);
+        replied(now);
         Outage refusal = refusals.isEmpty() ? null : refusals.get(kind(call));
         if (refusal != null) {
             refusal.end();
@@ -100,27 +100,26 @@ public final class Availability {
     /** Notes the failure of a call that was sent at the given time and had the given timeout. */
     public void failed(Call call, RedisException failure, long sentNanos, long timeoutNanos, long now) {
         if (isRefusal(failure)) {
-            heard(now);
+            replied(now);
             refusals.computeIfAbsent(kind(call), first -> new Outage(memoryNanos))
                     .failed(sentNanos, now);
-            witness.refuses(call, failure, now);
+            observer.refuses(call, failure, now);
             if (!kind(call).equals(GIVE)) {
                 return;
             }
         } else {
             boolean busy = failure instanceof RedisException.Unanswered unsent && unsent.busy();
             boolean ranOut = now - sentNanos >= timeoutNanos && timeoutNanos < commandTimeoutNanos;
-            // One unanswered call says nothing about the time in which others were answered.
+            // An unanswered call proves no silence for the time in which other calls were answered.
             long silentSinceNanos = Math.max(sentNanos, answeredNanos);
             (ranOut || busy ? haste : silence).failed(silentSinceNanos, now);
-            // The server is not away if other calls were answered meanwhile, or if the caller of this one had little
-            // time.
+            // No outage if other calls were answered meanwhile, or if this call had little time.
             boolean isCut = failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
             if (!busy && answeredNanos < sentNanos && (isCut || silence.age(now) >= commandTimeoutNanos)) {
-                witness.away(failure, now - Math.max(silence.age(now), haste.age(now)), now);
+                observer.away(failure, now - Math.max(silence.age(now), haste.age(now)), now);
                 if (replaced) {
-                    // Meanwhile, so that nobody else would tell the end.
-                    witness.replaced(now);
+                    // The server was replaced before this report of its outage, so nobody else reports the end.
+                    observer.replaced(now);
                 }
             }
         }
@@ -128,25 +127,25 @@ public final class Availability {
         failedSentNanos = sentNanos;
     }
 
-    /** Whether Redis refused, or, of a quorum, the first of its masters did. */
+    /** Whether Redis refused the call; in a quorum, whether the first master did. */
     private static boolean isRefusal(RedisException failure) {
         return failure instanceof RedisException.Refused || failure.getCause() instanceof RedisException.Refused;
     }
 
-    /** Notes that the server is not asked any more. */
+    /** Notes that other servers have taken over the locks of this one. */
     public void replaced(long now) {
         replaced = true;
-        witness.replaced(now);
+        observer.replaced(now);
     }
 
-    /** Forgets everything known, since the address belongs to another server now. */
+    /** Forgets everything, since the address belongs to another server now. */
     public void forget() {
         silence.end();
         haste.end();
         refusals.clear();
     }
 
-    /** How long the server has answered nothing; 0 if it answers, or if no request has waited long enough to tell. */
+    /** How long the server has not replied; 0 if it replies, or if no request has waited long enough to know. */
     public long silence(long now) {
         long hasty = haste.age(now);
         return Math.max(silence.age(now), hasty < commandTimeoutNanos ? 0 : hasty);
@@ -167,7 +166,7 @@ public final class Availability {
         return Math.max(silence(now), refusal == null ? 0 : refusal.age(now));
     }
 
-    /** Whether the server has answered anything since the given time. */
+    /** Whether the server has replied since the given time. */
     public boolean answeredSince(long nanos) {
         return answeredNanos >= nanos;
     }

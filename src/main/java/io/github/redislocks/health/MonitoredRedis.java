@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 /** Runs scripts and notes, for each server, whether it answers and whether enough of its replicas confirm writes. */
 public final class MonitoredRedis {
 
-    /** The address that is used while a key has no server. */
+    /** The address for a key that has no server. */
     private static final String NOBODY = "";
 
     private final Settings settings;
@@ -31,11 +31,11 @@ public final class MonitoredRedis {
     private final EventNotifier events;
     private final ConcurrentMap<String, Availability> servers = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
-    private final OutageNews news;
-    /** How many requests of calls were sent again since one had failed. No adder: those allocate. */
+    private final OutageReporter outages;
+    /** How many failed requests were sent again. No LongAdder, which allocates. */
     private final AtomicLong retries = new AtomicLong();
 
-    /** The last lock that was seen to have no master, until it has one. */
+    /** A key that had no master, until it has one. */
     private final AtomicReference<@Nullable String> orphan = new AtomicReference<>();
 
     private volatile boolean silent = true;
@@ -48,10 +48,12 @@ public final class MonitoredRedis {
         this.redis = redis;
         this.hasOneSlot = redis.hasOneSlot();
         this.calls = new DatedCalls(clock, this::send);
-        this.news = new OutageNews("Redis", redis::address, () -> silent, events);
+        this.outages = new OutageReporter("Redis", redis::address, () -> silent, events);
     }
 
-    /** Runs a script, and notes whether Redis answers each request for it. Without time nothing is sent. */
+    /**
+     * Runs a script, and notes whether Redis replies to each of its requests. Sends nothing if there is no time left.
+     */
     public Reply run(Call call, long timeoutNanos) {
         return calls.run(call, timeoutNanos);
     }
@@ -85,17 +87,17 @@ public final class MonitoredRedis {
         }
     }
 
-    /** Notes that a call sends a request again, since one has failed. */
+    /** Notes that a call sends a failed request again. */
     public void retried() {
         retries.incrementAndGet();
     }
 
-    /** How many requests of calls were sent again since one had failed. */
+    /** How many failed requests were sent again. */
     public long retries() {
         return retries.get();
     }
 
-    /** Whether waiters stand in one queue, as {@link Redis#hasLines} says. */
+    /** Whether all waiters of a lock are in one queue: {@link Redis#hasLines}. */
     public boolean hasLines() {
         return redis.hasLines();
     }
@@ -113,7 +115,7 @@ public final class MonitoredRedis {
         return known != null ? known : servers.computeIfAbsent(server, this::unknown);
     }
 
-    /** Ends the time without a master, if the lock that was seen to have none has one by now. */
+    /** Ends the outage of a missing master if the key that had none has one by now. */
     private void adopt() {
         String key = orphan.get();
         if (key != null && !redis.serverOf(key).equals(NOBODY) && orphan.compareAndSet(key, null)) {
@@ -125,9 +127,10 @@ public final class MonitoredRedis {
     }
 
     private Availability unknown(String server) {
-        // With one server at a time, the next server's reply ends the outage of the one before.
-        OutageNews told = redis.hasOneSlot() ? news : new OutageNews("Redis", () -> server, () -> silent, events);
-        return new Availability(told, memoryNanos(), settings.commandTimeoutNanos());
+        // With one server at a time, a reply of the next server ends the outage of the previous one.
+        OutageReporter reporter =
+                redis.hasOneSlot() ? outages : new OutageReporter("Redis", () -> server, () -> silent, events);
+        return new Availability(reporter, memoryNanos(), settings.commandTimeoutNanos());
     }
 
     /** From now on outages are reported. */
@@ -140,7 +143,7 @@ public final class MonitoredRedis {
         silent = true;
     }
 
-    /** Notes that calls go to another server now. Failures from the time without a master are forgotten. */
+    /** Notes that calls go to another server now. Forgets failures from the time without a master. */
     public void moved() {
         long now = clock.nanoTime();
         if (redis.hasOneSlot()) {
@@ -148,10 +151,10 @@ public final class MonitoredRedis {
             if (ofNobody != null) {
                 ofNobody.forget();
             }
-            // Nothing is lost by forgetting a server without an outage.
+            // A server without an outage can be forgotten: its next call adds it again.
             servers.values().removeIf(server -> !server.isInTrouble(now));
         } else {
-            // The others are kept: whoever was told that an outage began waits to be told of its end.
+            // Servers with an outage stay: listeners that know of its start expect the end.
             dropReplaced(now);
         }
         replications.values().removeIf(replication -> replication.age(now) == 0);
@@ -170,7 +173,7 @@ public final class MonitoredRedis {
         }
     }
 
-    /** The number of servers that are known. */
+    /** The number of known servers. */
     public int count() {
         return Math.max(servers.size(), replications.size());
     }
@@ -185,7 +188,7 @@ public final class MonitoredRedis {
         return hasOneSlot;
     }
 
-    /** Notes the refusal of a script that named the keys of several locks: perhaps the server allows only one slot. */
+    /** Notes that a script with the keys of several locks was refused: the server may allow only one slot. */
     public void refused(RedisException failure) {
         String text = String.valueOf(failure.getMessage());
         if (hasOneSlot && text.contains("CROSSSLOT")) {
@@ -199,7 +202,7 @@ public final class MonitoredRedis {
         }
     }
 
-    /** Whether enough replicas have confirmed a write, without which it must not be relied on; notes the result. */
+    /** Whether enough replicas have confirmed a write, without which it does not count; notes the result. */
     public boolean isAcknowledged(String key, Reply reply, long sentNanos) {
         if (settings.replicaAcks() == 0) {
             return true;
@@ -228,7 +231,7 @@ public final class MonitoredRedis {
                         tooFew(reply)));
     }
 
-    /** The outage of the replicas of a key's server: since when too few of them have confirmed holds. */
+    /** Since when too few replicas of a key's server have confirmed holds. */
     public Outage replication(String key) {
         return replications.computeIfAbsent(redis.serverOf(key), server -> new Outage(memoryNanos()));
     }

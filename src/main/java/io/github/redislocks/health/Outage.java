@@ -1,6 +1,6 @@
 package io.github.redislocks.health;
 
-/** The time since which something has failed again and again. Failures that lie far apart are not one outage. */
+/** The time since which requests have failed. Failures far apart are not one outage. */
 public final class Outage {
 
     private final long memoryNanos;
@@ -28,7 +28,7 @@ public final class Outage {
 
     /** How long the outage has lasted; 0 if there is none. */
     public long age(long now) {
-        // In this order: a failure sets the beginning first.
+        // In this order: failed() writes the start before the last failure.
         long last = lastFailureNanos;
         long since = sinceNanos;
         return since == 0 || now - last > memoryNanos ? 0 : Math.max(1, now - since);

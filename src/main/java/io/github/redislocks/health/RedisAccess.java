@@ -6,11 +6,11 @@ import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Settings;
 
 /**
- * What a part of a client needs that asks Redis for a lock, and says why there is none.
+ * The parts of a client that an acquisition needs to ask Redis for a lock and to explain a failure.
  *
  * @param settings of the client
- * @param epoch which server it is that answers now
- * @param serverTimes by which requests are dated
+ * @param epoch counts the failovers
+ * @param serverTimes dates requests
  * @param monitored runs the scripts
  * @param unavailable makes the exceptions
  */

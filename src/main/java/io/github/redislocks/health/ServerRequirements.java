@@ -13,9 +13,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client checks of its server when it connects. A server that cannot work is refused at once, rather than at the
- * first contention; what works but is not safe is logged as a warning. A server that does not report a property is
- * trusted.
+ * The properties of a server that a client checks when it connects. The client refuses a server that cannot grant locks
+ * at once, not at the first contention, and logs a warning about a server that is not safe. A property that the server
+ * does not report counts as fine.
  */
 public final class ServerRequirements {
 
@@ -46,7 +46,8 @@ public final class ServerRequirements {
     }
 
     /**
-     * The version that the server reports, with that of Valkey behind it; "of an unknown version" if it reports none.
+     * The version that the server reports, followed by the version of Valkey; "of an unknown version" if it reports
+     * none.
      */
     public String version() {
         return version.isEmpty() ? "of an unknown version" : version;
@@ -57,7 +58,7 @@ public final class ServerRequirements {
         return answer.text(6);
     }
 
-    /** Whether one script may only name keys of one slot, as far as the server reports it. */
+    /** Whether a script may name keys of one slot only, as far as the server reports it. */
     public boolean hasSlots() {
         return answer.text(7).equals("1");
     }
@@ -97,7 +98,7 @@ public final class ServerRequirements {
         return !answer.text(8).equals("-1");
     }
 
-    /** When the server started at the earliest, by its own clock; now if it does not report it. */
+    /** The earliest time at which the server may have started, by its own clock; now if it does not report it. */
     public long startedMicros() {
         String startedMicros = answer.text(9);
         return startedMicros.isEmpty() ? nowMicros() : Long.parseLong(startedMicros);
@@ -108,28 +109,28 @@ public final class ServerRequirements {
         return startedMicros() < micros - START_ERROR_MICROS;
     }
 
-    /** The time of the server when it answered. */
+    /** The time of the server when it replied. */
     public long nowMicros() {
         return answer.number(answer.values().size() - 1);
     }
 
-    /** Warnings about what works but is not safe, or is slow. */
+    /** Warnings about a server that works but is not safe, or slow. */
     public List<String> warnings() {
         List<String> warnings = new ArrayList<>();
         if (command.equals("PUBLISH")) {
             warnings.add("Redis at " + address + " does not let this user publish (" + refusal + "). Locks work, but"
-                    + " whoever waits for one that another client holds is not told of its release, and finds out by its"
-                    + " next heartbeat. Grant what docs/redis.md lists under \"Rights\".");
+                    + " a thread that waits for a lock of another client gets no message of its release, and notices it by"
+                    + " its next heartbeat. Grant what docs/redis.md lists under \"Rights\".");
         }
         if (!policy.isEmpty() && !policy.equals("noeviction")) {
             warnings.add("Redis at " + address + " has maxmemory-policy " + policy + ": when its memory is full it may"
-                    + " evict a lock that is held, and give it to another. Set maxmemory-policy noeviction, or give the"
+                    + " evict a held lock, and another client can then acquire it. Set maxmemory-policy noeviction, or give the"
                     + " locks a server of their own.");
         }
         return warnings;
     }
 
-    /** Why no lock can be acquired from this server, or null. */
+    /** Why this server cannot grant locks, or null. */
     @Nullable
     public String objection() {
         if (isTooOld()) {
@@ -138,7 +139,7 @@ public final class ServerRequirements {
         }
         if (isReplica()) {
             return "Redis at " + address + " is a replica" + (master.isEmpty() ? "" : " of " + master)
-                    + ", and a replica gives no locks. Connect to its master.";
+                    + ", and a replica grants no locks. Connect to its master.";
         }
         if (!command.isEmpty() && !command.equals("PUBLISH") && !refused().passing()) {
             return "Redis at " + address + " does not let this user run " + command + " on the keys of locks ("
@@ -156,7 +157,7 @@ public final class ServerRequirements {
             return e.passing()
                     ? null
                     : "Redis does not let this user subscribe to " + channel + " (" + e.getMessage() + "). A free lock"
-                            + " can be had, but a call that has to wait for one that another client holds fails. Grant"
+                            + " can be acquired, but a call that has to wait for another client's lock fails. Grant"
                             + " +subscribe and that channel, as docs/redis.md lists under \"Rights\".";
         } catch (RedisException later) {
             // If the server does not answer now, the mailbox will subscribe when a thread waits.
@@ -164,7 +165,7 @@ public final class ServerRequirements {
         }
     }
 
-    /** Why the server cannot tell of locks that are deleted, or not this user; null if it can. */
+    /** Why the server cannot notify this user of deleted locks; null if it can. */
     public static @Nullable String objectionToWatching(Redis redis, String channel, long timeoutNanos) {
         try {
             redis.watch(channel, key -> {}, timeoutNanos).close();
@@ -173,8 +174,8 @@ public final class ServerRequirements {
             if (e.passing()) {
                 throw e;
             }
-            return "Redis at " + redis.address() + " does not tell this user of locks that are deleted, for which"
-                    + " watchDeletions(true) asks (" + e.getMessage() + "). Grant +client|id +client|tracking"
+            return "Redis at " + redis.address() + " does not notify this user of deleted locks, which"
+                    + " watchDeletions(true) needs (" + e.getMessage() + "). Grant +client|id +client|tracking"
                     + " +client|caching and the channel __redis__:invalidate, or leave watchDeletions out.";
         }
     }

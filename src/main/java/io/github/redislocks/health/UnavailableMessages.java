@@ -11,7 +11,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the exceptions that tell callers why Redis could not do what they wanted, and what to do about it. */
+/** Creates the exceptions that say why Redis did not execute a call, and what to do about it. */
 public final class UnavailableMessages {
 
     private final Settings settings;
@@ -32,7 +32,7 @@ public final class UnavailableMessages {
                 .build();
     }
 
-    /** The reason that a failure stands for; a null failure means that there was no reply in time. */
+    /** The reason of a failure; null means that there was no reply in time. */
     public static Reason reasonOf(@Nullable RedisException cause) {
         if (cause instanceof RedisException.Refused) {
             return Reason.REFUSED;
@@ -47,26 +47,26 @@ public final class UnavailableMessages {
     public LockUnavailableException notAcquired(
             LockKeys keys, long triedNanos, boolean mayExist, @Nullable RedisException cause) {
         String consequence = mayExist
-                ? "A request may have been executed unanswered; what it left is removed when Redis is back, and ends with"
-                        + " its lease at the latest."
-                : "Nothing of it exists in Redis.";
+                ? "An unanswered request may have been executed; its effect is undone when Redis is back, and ends with"
+                        + " the lease at the latest."
+                : "Redis has nothing of this attempt.";
         String what = "was not acquired" + why(keys, consequence, triedNanos, cause);
         return unavailable(reasonOf(cause), keys, what, mayExist, cause);
     }
 
-    /** For an attempt that has waited through an outage that lasted too long. */
+    /** For an attempt that waited until an outage had lasted too long. */
     public LockUnavailableException notServed(Attempt attempt, long triedNanos, @Nullable RedisException cause) {
         return attempt.fromCondition
                 ? notBack(attempt.keys, triedNanos, cause)
                 : notAcquired(attempt.keys, triedNanos, attempt.mayExistInRedis(), cause);
     }
 
-    /** For a hold that was given up in a Condition, or was to be, and could not be acquired again. */
+    /** For an await that failed to release the lock or to acquire it again. */
     public LockUnavailableException notBack(LockKeys keys, long triedNanos, @Nullable RedisException cause) {
         return toDo(
                 keys,
-                "was given up by await() and not acquired again",
-                "It is not held any more; do not unlock it.",
+                "was released by await() and not acquired again",
+                "The thread does not hold it any more; do not unlock it.",
                 triedNanos,
                 cause);
     }
@@ -76,7 +76,7 @@ public final class UnavailableMessages {
         String what = "was not acquired: Redis at " + redis.address()
                 + " has just become the master, and failoverGrace (" + settings.failoverGraceNanos() / 1_000_000
                 + " ms) lets no lock be acquired for another " + (graceNanos + 999_999) / 1_000_000
-                + " ms, since somebody may hold it whom that server does not know. Try again then, or wait longer.";
+                + " ms, since a client may hold it of which that server does not know. Try again then, or wait longer.";
         return unavailable(Reason.FAILOVER_GRACE, keys, what, mayExist, null);
     }
 
@@ -84,8 +84,8 @@ public final class UnavailableMessages {
     public LockUnavailableException tooFar(Attempt attempt, boolean mayExist) {
         String what = "was not acquired: the answers of Redis at " + redis.address() + " took longer than the lease of "
                 + attempt.leaseMillis
-                + " ms, so that each had lapsed when it came. Take a lease of several round trips to Redis, or one that"
-                + " is nearer.";
+                + " ms, so that each lease had expired when the answer came. Use a lease of several round trips, or a Redis"
+                + " that is nearer.";
         return unavailable(Reason.LEASE_TOO_SHORT, attempt.keys, what, mayExist, null);
     }
 
@@ -97,14 +97,14 @@ public final class UnavailableMessages {
         return unavailable(Reason.RESTART_DELAY, keys, what, mayExist, cause);
     }
 
-    /** For an acquisition that too few replicas confirmed, and that was given back. */
+    /** For an acquisition that was released again, since too few replicas had confirmed it. */
     public LockUnavailableException notAcknowledged(
             LockKeys keys, long triedNanos, boolean mayExist, RedisException.Unacknowledged cause) {
-        String what = "was not acquired" + why(keys, "What was taken has been given back.", triedNanos, cause);
+        String what = "was not acquired" + why(keys, "What Redis had granted has been released.", triedNanos, cause);
         return unavailable(Reason.TOO_FEW_REPLICAS, keys, what, mayExist, cause);
     }
 
-    /** For other operations: what was not done with the lock, and what that means for the caller. */
+    /** For other operations: which operation failed, and what that means for the caller. */
     public LockUnavailableException toDo(
             LockKeys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
         return unavailable(reasonOf(cause), keys, what + why(keys, consequence, triedNanos, cause), false, cause);
@@ -132,7 +132,7 @@ public final class UnavailableMessages {
                 .build();
     }
 
-    /** Whether a key has another type than the scripts expect, or a value that they cannot calculate with. */
+    /** Whether a key has another type than the scripts expect, or a value that is no number. */
     private static boolean isOfForeignKey(RedisException.Refused refusal) {
         return refusal.says("WRONGTYPE") || String.valueOf(refusal.getMessage()).contains("attempt to ");
     }

@@ -1,6 +1,6 @@
 /**
- * Whether a server answers and can do what locks need, and what users are told if not. Knows the scripts, but no
- * waiters.
+ * Knows whether a server replies and can grant locks, and creates the exceptions that say why not. Knows the scripts,
+ * but no waiters.
  */
 @NullMarked
 package io.github.redislocks.health;

@@ -9,14 +9,14 @@ import java.util.regex.Pattern;
 import jdk.jfr.SettingControl;
 
 /**
- * The setting {@code atLeast} of an event: shorter ones are not recorded. The setting {@code threshold} of Flight
- * Recorder does not serve, since these events are made when what they tell of is over. Where recordings want different
+ * The setting {@code atLeast} of an event: shorter events are not recorded. The setting {@code threshold} of Flight
+ * Recorder cannot be used, since these events are created after the time that they report. If recordings want different
  * times, the shortest counts.
  */
 final class AtLeast extends SettingControl {
 
     private static final Pattern TIME = Pattern.compile("\\s*(\\d{1,9})\\s*(ns|us|ms|s|m|h)\\s*");
-    /** As for waits of the JDK, in its configuration {@code profile}. */
+    /** The threshold for waits in the JDK's configuration {@code profile}. */
     static final String DEFAULT = "10 ms";
 
     private String text = DEFAULT;

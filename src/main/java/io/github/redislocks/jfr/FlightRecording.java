@@ -10,12 +10,12 @@ import io.github.redislocks.RedisOutage;
 import java.time.Duration;
 
 /**
- * The listener that writes what happens into the recordings of Java Flight Recorder that are running. While none is,
- * nothing is made: {@link #isOn} is false.
+ * The listener that writes events into the running recordings of Java Flight Recorder. While no recording runs,
+ * {@link #isOn} is false and no event is created.
  */
 public final class FlightRecording implements LockListener {
 
-    /** Instances that are asked whether events of their kind are recorded. */
+    /** An instance of each event, to check whether a recording wants the event. */
     private final LockWaitEvent wait = new LockWaitEvent();
 
     private final LockHoldEvent hold = new LockHoldEvent();
@@ -25,7 +25,7 @@ public final class FlightRecording implements LockListener {
 
     private FlightRecording() {}
 
-    /** A listener that is told of all; it is on only where the JVM has Flight Recorder and a recording runs. */
+    /** Creates the listener; on a JVM without Flight Recorder, a listener that does nothing. */
     public static LockListener make() {
         try {
             return new FlightRecording();
@@ -34,7 +34,7 @@ public final class FlightRecording implements LockListener {
         }
     }
 
-    /** Whether a recording runs that wants any of the events. */
+    /** Whether a recording wants any of the events. */
     public static boolean isOn(LockListener made) {
         return made instanceof FlightRecording recording && recording.isWanted();
     }
@@ -45,49 +45,49 @@ public final class FlightRecording implements LockListener {
 
     @Override
     public void acquired(LockAcquired event) {
-        LockWaitEvent told = new LockWaitEvent();
-        told.lock = event.lockName();
-        told.outcome = "ACQUIRED";
-        told.token = event.token();
-        told.waited = nanos(event.waited());
-        told.previousHolderLost = event.previousHolderLost();
-        told.local = event.isLocal();
-        told.commit();
+        LockWaitEvent record = new LockWaitEvent();
+        record.lock = event.lockName();
+        record.outcome = "ACQUIRED";
+        record.token = event.token();
+        record.waited = nanos(event.waited());
+        record.previousHolderLost = event.previousHolderLost();
+        record.local = event.isLocal();
+        record.commit();
     }
 
     @Override
     public void notAcquired(LockNotAcquired event) {
-        LockWaitEvent told = new LockWaitEvent();
-        told.lock = event.lockName();
-        told.outcome = event.outcome().name();
-        told.waited = nanos(event.waited());
-        told.commit();
+        LockWaitEvent record = new LockWaitEvent();
+        record.lock = event.lockName();
+        record.outcome = event.outcome().name();
+        record.waited = nanos(event.waited());
+        record.commit();
     }
 
     @Override
     public void released(LockReleased event) {
-        LockHoldEvent told = new LockHoldEvent();
-        told.lock = event.lockName();
-        told.token = event.token();
-        told.held = nanos(event.held());
-        told.commit();
+        LockHoldEvent record = new LockHoldEvent();
+        record.lock = event.lockName();
+        record.token = event.token();
+        record.held = nanos(event.held());
+        record.commit();
     }
 
     @Override
     public void lost(LockLost event) {
-        LockLostEvent told = new LockLostEvent();
-        told.lock = event.lockName();
-        told.token = event.token();
-        told.owner = event.owner();
-        told.reason = event.reason().name();
-        told.commit();
+        LockLostEvent record = new LockLostEvent();
+        record.lock = event.lockName();
+        record.token = event.token();
+        record.owner = event.owner();
+        record.reason = event.reason().name();
+        record.commit();
     }
 
     @Override
     public void renewed(LocksRenewed event) {
-        RenewalEvent told = new RenewalEvent();
-        told.count = event.count();
-        told.commit();
+        RenewalEvent record = new RenewalEvent();
+        record.count = event.count();
+        record.commit();
     }
 
     @Override
@@ -101,12 +101,12 @@ public final class FlightRecording implements LockListener {
     }
 
     private static void outage(RedisOutage event, boolean ended) {
-        RedisOutageEvent told = new RedisOutageEvent();
-        told.server = event.server();
-        told.failure = event.failure();
-        told.ended = ended;
-        told.lasted = nanos(event.lasted());
-        told.commit();
+        RedisOutageEvent record = new RedisOutageEvent();
+        record.server = event.server();
+        record.failure = event.failure();
+        record.ended = ended;
+        record.lasted = nanos(event.lasted());
+        record.commit();
     }
 
     private static long nanos(Duration time) {

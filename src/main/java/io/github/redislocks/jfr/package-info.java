@@ -1,6 +1,6 @@
 /**
- * Tells Java Flight Recorder what happens to locks, by events of its own. Knows what users are told, and nothing else
- * of the library; whoever tells the user's listeners tells this one too.
+ * Writes events of locks into the recordings of Java Flight Recorder. Knows the events of the exported package and
+ * nothing else of the library: one more listener beside those of the user.
  */
 @NullMarked
 package io.github.redislocks.jfr;

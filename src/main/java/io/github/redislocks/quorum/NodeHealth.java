@@ -4,7 +4,7 @@ import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.Outage;
-import io.github.redislocks.health.OutageNews;
+import io.github.redislocks.health.OutageReporter;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import java.time.Duration;
@@ -26,7 +26,7 @@ final class NodeHealth {
     private final CircuitBreaker reachability = new CircuitBreaker();
     private final Outage silence = new Outage(Long.MAX_VALUE);
     private final Supplier<String> address;
-    private final OutageNews news;
+    private final OutageReporter news;
     private final BackgroundLog log;
     private final long awayNanos;
     /** A call with less time than this says nothing about the node. */
@@ -42,7 +42,7 @@ final class NodeHealth {
         this.littleNanos = Math.min(LITTLE_NANOS, awayNanos);
         EventNotifier events = new EventNotifier(List.of(), threads);
         this.log = events.log();
-        this.news = new OutageNews("A master of the quorum", address, closing, events);
+        this.news = new OutageReporter("A master of the quorum", address, closing, events);
     }
 
     /** Waits until the news so far are logged, for a time at most. */
@@ -77,7 +77,7 @@ final class NodeHealth {
     void answered() {
         silence.end();
         reachability.answered();
-        news.heard(System.nanoTime());
+        news.answered(System.nanoTime());
     }
 
     /** Judges the node by the outcomes of calls that were sent together. */

@@ -4,9 +4,8 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 
 /**
- * The typed reply of a script. The replies to an acquisition speak of its attempt. The replies to a release or a leave
- * speak of the named successor, the waiter of the same client that is to have the lock next. All replies of the scripts
- * are read here.
+ * The typed reply of a script. A reply to an acquisition is about the attempt. A reply to a release or a leave is about
+ * the named successor, the waiter of the same client that should get the lock next. This class reads all replies.
  */
 public sealed interface Answer {
 
@@ -16,33 +15,33 @@ public sealed interface Answer {
     /**
      * The attempt has a place in the queue.
      *
-     * @param lastToken the token of the last hold; a grant to this place will have a greater one
-     * @param holderMillis how much longer another owner has the lock if nobody renews it; negative if the lock is free
+     * @param lastToken the token of the last hold; a grant to this place will have a greater token
+     * @param holderMillis how long the lease of the present owner lasts; negative if the lock is free
      */
     record Queued(long lastToken, long holderMillis) implements Answer {}
 
-    /** The attempt waits in a Condition; the last token was this one, or a later one. */
+    /** The attempt waits in a Condition; the last token is at least this one. */
     record Waiting(long lastToken) implements Answer {}
 
     /**
      * The lock is free.
      *
-     * @param crowded whether there are waiters nevertheless, which no message has reached
+     * @param crowded whether there are waiters that no message has reached
      */
     record Freed(boolean crowded) implements Answer {}
 
-    /** Of several locks, another owner has the one with this index. */
+    /** Another owner has the lock with this index, of several locks. */
     record OneBusy(int index) implements Answer {}
 
     /** The replies that carry no values. */
     enum Word implements Answer {
-        /** Another owner has the lock, and no place was asked for. */
+        /** Another owner has the lock, and the attempt wanted no place. */
         BUSY,
-        /** As {@link #BUSY}, and the owner is a client that may hold the lock for nobody. */
+        /** As {@link #BUSY}; the owner is a client that may keep the lock without a thread that holds it. */
         RESIDENT,
-        /** There may be waiters, so that the long script has to be used. */
+        /** There may be waiters, so the long script has to be used. */
         LINE,
-        /** The request ran after its date, and changed nothing. */
+        /** The request ran after its {@code notAfter}, and changed nothing. */
         LATE,
         /** A later request of the same thread ran before this one. */
         STALE,
@@ -50,11 +49,11 @@ public sealed interface Answer {
         GONE,
         /** The attempt had been signalled before. */
         SIGNALLED,
-        /** The lock was granted to a thread of another client. */
+        /** Another client got the lock. */
         HANDED_ON,
-        /** The hold has ended, and the lock stays taken by nobody for a time. */
+        /** The hold has ended, and the lock stays taken for a time, without an owner. */
         KEPT,
-        /** None of these. */
+        /** No known reply. */
         OTHER
     }
 
@@ -78,40 +77,37 @@ public sealed interface Answer {
         return isFreed(reply) || !reply.values().contains((long) index);
     }
 
-    /** Reads the reply to a renewal or re-entry: whether the hold is there. */
+    /** Reads the reply to a renewal or re-entry: whether Redis still has the hold. */
     static boolean isKept(Reply reply) {
         return reply.is("OK");
     }
 
-    /** Reads the reply to a renewal of {@code count} holds: whether the one at {@code index} is there. */
+    /** Reads the reply to a renewal of {@code count} holds: whether Redis still has the hold at {@code index}. */
     static boolean isKept(Reply reply, int index, int count) {
         return isKept(reply) || (count > 1 && !reply.values().contains((long) index));
     }
 
-    /** Reads the same: whether somebody waits for the lock of the hold at {@code index}. */
+    /** Reads the same reply: whether another client waits for the lock at {@code index}. */
     static boolean isWaitedFor(Reply reply, int index, int count) {
         return reply.values().contains((long) count + index);
     }
 
-    /** Reads the reply to a script that looks for a hold or ends it: whether the hold was gone. */
+    /** Reads the reply to a script that checks or ends a hold: whether the hold was gone. */
     static boolean isGone(Reply reply) {
         return reply.is("GONE");
     }
 
-    /**
-     * Reads the reply to {@link Scripts#leave}: for how many ms a request of the attempt may still run and leave
-     * something behind.
-     */
+    /** Reads the reply to {@link Scripts#leave}: for how many ms an unanswered request of the attempt may still run. */
     static long stillRunsMillis(Reply reply) {
         int index = reply.is("DONE") ? 0 : reply.is("SUCCEEDED") ? 2 : 3;
-        // A quorum's reply has no such value.
+        // The reply of a quorum has no such value.
         return index < reply.values().size() ? reply.number(index) : 0;
     }
 
     /** Reads the reply to any other script. */
     static Answer of(Reply reply) {
         return switch (reply.code()) {
-            // The reply to the end of a hold does not say which attempt has the lock next.
+            // The reply to a release does not say which attempt got the lock.
             case "GRANTED" -> reply.values().isEmpty() ? Word.HANDED_ON : granted(reply);
             case "OK", "SUCCEEDED" -> granted(reply);
             case "QUEUED" -> new Queued(reply.number(0), reply.number(1));

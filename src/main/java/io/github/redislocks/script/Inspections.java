@@ -17,10 +17,10 @@ public final class Inspections {
 
     private Inspections() {}
 
-    /** A hold that {@link Scripts#locked} has found. */
+    /** A hold that {@link Scripts#locked} found. */
     public record Held(String owner, long attempt, long token) {}
 
-    /** The hold that {@link Scripts#locked} has found, or null. */
+    /** The hold that {@link Scripts#locked} found, or null. */
     public static @Nullable Held held(Reply reply) {
         return reply.is("LOCKED") ? new Held(reply.text(0), reply.number(1), reply.number(2)) : null;
     }
@@ -51,14 +51,14 @@ public final class Inspections {
         return LockInspection.of(lockName, holder, keptFor, queue, (int) reply.number(4), waiting);
     }
 
-    /** Reads one part of a list of locks. A hash that belongs to no owner is no lock, and is left out. */
+    /** Reads one part of a list of locks. Leaves out a hash without an owner, which is no lock. */
     public static List<LockSummary> list(Reply reply) {
         List<LockSummary> locks = new ArrayList<>();
         for (int i = 2; i < reply.values().size(); i += 8) {
             try {
                 locks.add(summary(reply, i));
             } catch (IllegalArgumentException noOwner) {
-                // Another program's.
+                // A hash of another program.
             }
         }
         return locks;

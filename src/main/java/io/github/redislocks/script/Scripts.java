@@ -17,8 +17,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the calls: one method for each script, with its keys and arguments. The head of each script says what the
- * replies mean.
+ * Makes the calls: one method for each script, with its keys and arguments. The header of each script explains the
+ * replies.
  */
 public final class Scripts {
 
@@ -48,27 +48,27 @@ public final class Scripts {
     private static final Script COUNT = script("count");
     private static final Script LIST = script("list");
 
-    /** So many that a node with most slots of a cluster is very unlikely to be taken for a node with all slots. */
+    /** Enough slots that a node with most slots of a cluster hardly ever looks like a node with all slots. */
     private static final int SLOTS_CHECKED = 128;
 
-    /** Of an attempt that does not wait, and whose client is told what a residence answers. */
+    /** The mode of a try: the script asks the client that keeps the lock to answer. */
     private static final String TRY = "try";
-    /** Of an attempt that does not wait, and has no residence told of it. */
+    /** The mode of a try that asks no client. */
     private static final String SILENT = "silent";
 
     private static final String NO_PLACE = "";
     /** A placeholder for a time that is known only when the call is sent. */
     private static final String DATED = "0";
-    /** A lease as it is sent. */
+    /** A lease and its encoded argument. */
     private record Lease(long millis, String text) {}
 
-    /** The lease that was sent last; most requests name the same. */
+    /** The last encoded lease: most requests name the same lease. */
     private static volatile Lease lastLease = new Lease(0, "0");
 
-    /** In place of the time until which a request may still run. */
+    /** Used as {@code notAfter} if no request may still run. */
     private static final String NOTHING_RUNS = "0";
 
-    /** From this lease on the memory of the last token has to last longer than its default. */
+    /** From this lease on, the last token has to be remembered for longer than by default. */
     private static final long LONG_LEASE_MILLIS = 10_000_000;
 
     private Scripts() {}
@@ -77,7 +77,7 @@ public final class Scripts {
         return Script.load(Scripts.class, name);
     }
 
-    /** Asks what a server is and may do, for the check before its first use; also tells the time. */
+    /** Asks a new server for its properties, its permissions and its time. */
     public static Call check(String keyPrefix, String mailbox) {
         return new Call(Request.Plain.CHECK, CHECK, LockKeys.ofNobody(keyPrefix).all(), List.of(mailbox));
     }
@@ -87,7 +87,7 @@ public final class Scripts {
         return take(attempt, notAfter, false);
     }
 
-    /** As above; {@code asks}: whether an attempt that does not wait has the client of a residence asked. */
+    /** As above; {@code asks}: whether a try asks the client that keeps the lock. */
     public static Call take(Attempt attempt, Call.NotAfter notAfter, boolean asks) {
         String number = Long.toString(attempt.number);
         String lease = lease(attempt.leaseMillis);
@@ -115,7 +115,7 @@ public final class Scripts {
     /**
      * Takes the locks of attempts of one owner that want the same lease, if all are free and nobody waits.
      *
-     * @param recalls whether the clients of residences are to give them up, since the caller waits
+     * @param recalls whether clients that keep one of the locks should give it up, since the caller waits
      */
     public static Call takeAll(List<Attempt> attempts, Call.NotAfter notAfter, boolean recalls) {
         Attempt first = attempts.get(0);
@@ -135,7 +135,7 @@ public final class Scripts {
         return new Call(Request.OfOneServer.TAKE_ALL, TAKE_ALL, keys, args).dated(2, notAfter);
     }
 
-    /** Last lost attempt: the highest of this client whose hold was lost after lock() had returned, or 0. */
+    /** The last lost attempt is the highest attempt whose hold was lost after lock() had returned, or 0. */
     public static Call acquire(Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt) {
         return acquire(attempt, notAfterMicros, takePlace, lastLostAttempt, attempt.fair ? "queue" : "barge");
     }
@@ -158,7 +158,7 @@ public final class Scripts {
                 withLastToken(attempt.owner, args));
     }
 
-    /** Asks for the lock once, by the clock of the server, and has the client of a residence asked. */
+    /** Asks for the lock once, by the clock of the server; asks the client that keeps the lock. */
     public static Call acquireOnce(Attempt attempt, Call.NotAfter notAfter, long lastLostAttempt) {
         String mode = attempt.fair ? "queue " + TRY : TRY;
         return acquire(attempt, 0, false, lastLostAttempt, mode).dated(3, notAfter);
@@ -219,7 +219,7 @@ public final class Scripts {
         return new Call(AWAIT, hold.keys().all(), args);
     }
 
-    /** Tells the attempt of another client that it may ask again for a lock that was a residence. */
+    /** Notifies the attempt of another client that it may ask again for a lock that this client kept. */
     public static Call answer(String lock, String clientId, long attempt) {
         return new Call(ANSWER, List.of(lock), List.of(clientId, Long.toString(attempt)));
     }
@@ -266,7 +266,7 @@ public final class Scripts {
         return fence ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock());
     }
 
-    /** Renews a hold, and refreshes the fence key as well if asked for; once an hour is enough. */
+    /** Renews a hold and, if {@code fence} is set, the fence key; once an hour is enough for the fence. */
     public static Call renew(Hold hold, long leaseMillis, boolean fence) {
         return new Call(
                 new Request.Renew(hold.owner.id, hold.attempt, leaseMillis),
@@ -275,7 +275,7 @@ public final class Scripts {
                 List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(leaseMillis)));
     }
 
-    /** Renews holds whose locks lie in one slot. */
+    /** Renews holds of one slot. */
     public static Call renewAll(List<Hold> holds, long leaseMillis) {
         List<String> locks = new ArrayList<>(holds.size());
         List<String> args = new ArrayList<>(1 + 2 * holds.size());
@@ -288,14 +288,14 @@ public final class Scripts {
         return new Call(Request.OfOneServer.RENEW_ALL, RENEW_ALL, locks, args);
     }
 
-    /** A copy of a renewal that reads the locks at its end, so that a server that tells of changes remembers them. */
+    /** A copy of a renewal that also reads the locks, so that the server tracks their keys for this client. */
     public static Call watched(Call renewal) {
         List<String> args = new ArrayList<>(renewal.args());
         args.add("watched");
         return renewal.with(renewal.script(), renewal.keys(), args);
     }
 
-    /** Turns a grant into the wanted lease. */
+    /** Extends a granted claim to the wanted lease. */
     public static Call confirm(Attempt attempt) {
         return new Call(
                 new Request.Renew(attempt.owner.id, attempt.number, attempt.leaseMillis),
@@ -304,13 +304,13 @@ public final class Scripts {
                 List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis)));
     }
 
-    /** Ends a hold behind which nobody waits; a shorter script with fewer arguments than {@link #release}. */
+    /** Releases a hold without waiters; a shorter script with fewer arguments than {@link #release}. */
     public static Call free(Hold hold) {
         return new Call(
                 FREE, List.of(hold.lock(), hold.keys().fence()), List.of(hold.owner.id, Long.toString(hold.attempt)));
     }
 
-    /** Ends those of an owner's holds behind which nobody waits. */
+    /** Releases those holds of an owner that have no waiters. */
     public static Call freeAll(List<Hold> holds) {
         List<String> keys = new ArrayList<>(2 * holds.size());
         List<String> args = new ArrayList<>(1 + holds.size());
@@ -323,7 +323,7 @@ public final class Scripts {
         return new Call(FREE_ALL, keys, args);
     }
 
-    /** Ends those of the holds that a client keeps behind which nobody waits. */
+    /** Releases those of the locks that a client keeps that have no waiters. */
     public static Call giveUp(List<Hold> holds) {
         List<String> keys = new ArrayList<>(2 * holds.size());
         List<String> args = new ArrayList<>(3 * holds.size());
@@ -337,7 +337,7 @@ public final class Scripts {
         return new Call(GIVE_UP, keys, args);
     }
 
-    /** Arguments of a request that may end a hold of its own owner: behind them, of a residence, its last token. */
+    /** Adds the last token of a client that keeps the lock, for a request that may end that hold. */
     private static List<String> withLastToken(Owner owner, List<String> args) {
         if (!(owner instanceof Residence residence)) {
             return args;
@@ -347,7 +347,7 @@ public final class Scripts {
         return all;
     }
 
-    /** What the fence is to be told of the tokens that were given out here: empty if none was but that of the hold. */
+    /** The last token that this client gave out under the hold; empty if it is the token of the hold. */
     private static String lastToken(Residence residence, Hold hold) {
         return residence.lastToken() > hold.token ? Long.toString(residence.lastToken()) : "";
     }
@@ -379,7 +379,7 @@ public final class Scripts {
                 args);
     }
 
-    /** Ends a hold, and keeps the lock taken by nobody until its time after the beginning of the hold. */
+    /** Releases a hold, but keeps the lock taken until the given time after its acquisition. */
     public static Call releaseAfter(Hold hold) {
         return releaseAfter(hold.keys(), hold.owner.id, hold.attempt, hold.owner.keepsMillis());
     }
@@ -388,7 +388,7 @@ public final class Scripts {
         return new Call(RELEASE_AFTER, keys.all(), List.of(ownerId, Long.toString(attempt), Long.toString(keptMillis)));
     }
 
-    /** A release once more, without a successor. */
+    /** Repeats a release, without a successor. */
     public static Call releaseAgain(Holds.Released released) {
         if (released.keptMillis() > 0) {
             return releaseAfter(released.keys(), released.ownerId(), released.attempt(), released.keptMillis());
@@ -403,7 +403,7 @@ public final class Scripts {
                         : List.of(released.ownerId(), attempt, "", "", "", "", "", "" + released.lastToken()));
     }
 
-    /** {@code returned}: whether the caller had the attempt's hold, so that its end counts as a loss. */
+    /** {@code returned}: whether lock() returned the attempt's hold, so that its end counts as a loss. */
     public static Call leave(
             LockKeys keys, Owner owner, long number, boolean returned, @Nullable Attempt successor, boolean takePlace) {
         String attempt = Long.toString(number);
@@ -421,7 +421,7 @@ public final class Scripts {
         return new Call(new Request.Leave(owner.id, number, returned), LEAVE, keys.all(), withLastToken(owner, args));
     }
 
-    /** As above, for an attempt whose requests may still run. */
+    /** As above, for an attempt with unanswered requests that may still run. */
     public static Call leave(Attempt attempt, boolean returned, @Nullable Attempt successor, boolean takePlace) {
         return leave(attempt.keys, attempt.owner, attempt.number, returned, successor, takePlace)
                 .dated(3, attempt::mayRunUntilMicros);
@@ -432,13 +432,13 @@ public final class Scripts {
         return new Call(request, FORCE, keys.all(), List.of(Long.toString(seen.token())));
     }
 
-    /** Whether a hold is still there. */
+    /** Checks whether Redis still has a hold. */
     public static Call held(Hold hold) {
         return new Call(
                 Request.Plain.HELD, HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));
     }
 
-    /** Reads locks that no user can name, in many slots, to see whether one server has all slots. */
+    /** Reads keys in many slots, of locks that no user can name, to check whether one server has all slots. */
     public static List<Call> checkSlots(String keyPrefix) {
         return IntStream.range(0, SLOTS_CHECKED)
                 .mapToObj(number -> locked(LockKeys.ofNobody(keyPrefix, number)))
@@ -453,23 +453,23 @@ public final class Scripts {
         return inspect(keys, LockInspection.MAX_WAITERS);
     }
 
-    /** As above, with so many waiters of each kind at most: 1 or more. */
+    /** As above, with at most {@code most} waiters of each kind, 1 or more. */
     public static Call inspect(LockKeys keys, int most) {
         List<String> shown = List.of(keys.lock(), keys.queue(), keys.conditions());
         return new Call(Request.Plain.INSPECT, INSPECT, shown, List.of(Integer.toString(most)));
     }
 
-    /** Counts the names whose last token one server remembers, from a cursor on. */
+    /** Counts the names whose last token a server remembers, from a cursor on. */
     public static Call countTokens(String keyPrefix, String cursor) {
         return new Call(COUNT, List.of(), List.of(cursor, LockKeys.fences(keyPrefix)));
     }
 
-    /** Reports the locks of one server that are in use, from a cursor on. */
+    /** Lists the locks of a server that are in use, from a cursor on. */
     public static Call list(String keyPattern, String cursor) {
         return new Call(LIST, List.of(), List.of(cursor, keyPattern));
     }
 
-    /** Makes a call that renews or makes the place of an attempt. */
+    /** Makes a call that renews or creates the place of an attempt. */
     private static Call place(Request request, Script script, Attempt attempt, long notAfterMicros) {
         return new Call(
                 request,

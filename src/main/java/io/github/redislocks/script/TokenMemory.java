@@ -16,9 +16,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Redis with another token memory than the default. The default time is written into the scripts; this class runs
- * copies of them with the other time and the numbers that follow from it. A client with the default runs the scripts
- * themselves.
+ * A Redis that remembers tokens for another time than the default. The scripts contain the default time; this class
+ * runs copies of the scripts with the other time and the numbers that follow from it.
  */
 public final class TokenMemory implements Redis {
 
@@ -49,7 +48,7 @@ public final class TokenMemory implements Redis {
      */
     public static String source(String source, long millis) {
         int power = Long.toString(millis).length() - 1;
-        // In this order, since the new time may equal the other number.
+        // In this order: the new time may equal the other number.
         return source.replaceAll("\\b10000000\\b", "1" + "0".repeat(power - 1))
                 .replaceAll("\\b100000000\\b", Long.toString(millis))
                 .replaceAll("> 7\\b", "> " + (power - 1))
@@ -60,7 +59,7 @@ public final class TokenMemory implements Redis {
         Script copy =
                 copies.computeIfAbsent(call.script(), script -> script.rewritten(source(script.source(), millis)));
         List<String> keys = call.keys();
-        // Those that keep one hold refresh the memory of its token only if they name its key.
+        // A script that renews one hold refreshes the fence only if it names the key of the fence.
         if (keys.size() == 1 && call.request() instanceof Request.Keeping) {
             keys = List.of(keys.get(0), new LockKeys(keys.get(0)).fence());
         }

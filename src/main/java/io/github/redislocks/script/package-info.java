@@ -1,5 +1,5 @@
 /**
- * The Lua scripts, in the resource folder {@code lua}, one method for each of them, and the typed replies. Knows the
+ * The Lua scripts, in the resource folder {@code lua}, a method for each script, and the typed replies. Knows the
  * values of {@code state} and the port to Redis.
  */
 @NullMarked

@@ -5,8 +5,8 @@ package io.github.redislocks.watchdog;
 public interface Batch {
 
     /**
-     * Adds a job for a lock key. If the key's server is still busy with an earlier batch, the job is left out, and the
-     * watchdog looks again when that batch has ended.
+     * Adds a job for a lock key. If the key's server is still busy with an earlier batch, the job is left out and due
+     * again when that batch is done.
      */
     void add(String key, Job job);
 }

@@ -20,8 +20,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The thread that sends batches of jobs to one server and passes each reply or failure to its job. It sends one batch
- * at a time, in pipelines, and urgent commands between the pipelines.
+ * A thread that sends batches of jobs to one server and passes each reply or failure to its job. The thread sends one
+ * batch at a time, in pipelines, and urgent commands between the pipelines.
  */
 public final class BatchSender implements Runnable {
 
@@ -35,16 +35,16 @@ public final class BatchSender implements Runnable {
     private static final int PIPELINE = 32;
 
     /**
-     * The least time to wait for answers, in times of the last pipeline: enough to connect anew. A timeout cuts the
-     * connection of all holds, which a short lease of one of them must not do again and again.
+     * The least timeout, as a multiple of the time that the last pipeline took: enough to connect anew. A timeout cuts
+     * the connection of all holds, so one hold with a short lease must not cause timeouts again and again.
      */
     private static final int LEAST_TRIPS = 8;
-    /** The bounds of that time. */
+    /** The bounds of the least timeout. */
     private static final long NEAR_TIMEOUT_NANOS = 100_000_000;
 
     private static final long FAR_TIMEOUT_NANOS = 750_000_000;
     /**
-     * For each time this long that a pipeline took, the next one may be longer by PIPELINE, MAX_FACTOR times at most.
+     * For each 500 µs that a pipeline took, the next pipeline may have PIPELINE more holds, MAX_FACTOR times at most.
      */
     private static final long FAR_NANOS = 500_000;
 
@@ -58,18 +58,20 @@ public final class BatchSender implements Runnable {
     private final Runnable onFree;
     private final DutyLoop loop;
     private final AtomicReference<@Nullable Work> batch = new AtomicReference<>();
-    /** Commands of callers that wait for them or have just returned; each pending command is here at most once. */
+    /** Commands whose callers wait or have just returned. The queue has each pending command at most once. */
     private final Queue<PendingCommand> urgent = new ConcurrentLinkedQueue<>();
 
     private volatile boolean busy;
     private volatile long usedNanos;
-    /** The size of the next pipeline; used by the sender's thread only. */
+    /** The size of the next pipeline. Confined to the sender's thread. */
     private long pipeline = PIPELINE;
-    /** The least time to wait for the next batch; of the same thread. */
+    /** The least timeout of the next batch. Confined to the sender's thread. */
     private long leastNanos = FAR_TIMEOUT_NANOS;
 
     /**
-     * Makes a sender; {@code onFree} is run each time it can take a batch again, or leaves a pending command to others.
+     * Makes a sender.
+     *
+     * @param onFree called each time the sender can take a batch again or leaves a pending command to another sender
      */
     public BatchSender(
             Clock clock,
@@ -104,16 +106,18 @@ public final class BatchSender implements Runnable {
         return isFree() && urgent.isEmpty() && !busy;
     }
 
-    /** When the sender was last given something to do, or made. */
+    /** When the sender last got work; before that, when it was made. */
     public long usedNanos() {
         return usedNanos;
     }
 
-    /** Has these jobs sent, and then, if wanted, a ping to the mailbox. To be called only while the sender is free. */
+    /**
+     * Sends these jobs in the background, and then a ping to the mailbox if wanted. Call only while the sender is free.
+     */
     public void send(List<Job> jobs, boolean ping) {
         usedNanos = clock.nanoTime();
         Work next = new Work(jobs, ping);
-        // From here on nothing can fail: every job that has begun is sent.
+        // From here on nothing allocates: every job that has begun is sent.
         for (int i = jobs.size() - 1; i >= 0; i--) {
             if (!jobs.get(i).begin()) {
                 jobs.remove(i);
@@ -123,7 +127,7 @@ public final class BatchSender implements Runnable {
         loop.wake();
     }
 
-    /** Has a command that has begun sent as soon as possible; false if the sender is closed. Called by any thread. */
+    /** Sends a command that has begun as soon as possible; false if the sender is closed. Call from any thread. */
     public boolean sendNow(PendingCommand command) {
         usedNanos = clock.nanoTime();
         urgent.add(command);
@@ -135,7 +139,7 @@ public final class BatchSender implements Runnable {
         return true;
     }
 
-    /** One turn of the sender's thread. */
+    /** Sends what waits, or parks. Called by the duty loop. */
     @Override
     public void run() {
         Work current = batch.get();
@@ -159,7 +163,7 @@ public final class BatchSender implements Runnable {
         }
     }
 
-    /** Ends each job, whatever happened: a job that did not end would never be sent again. */
+    /** Ends each job even after an error: a job that did not end would never be sent again. */
     private static void end(List<Job> jobs) {
         for (int i = 0; i < jobs.size(); i++) {
             jobs.get(i).end();
@@ -167,8 +171,8 @@ public final class BatchSender implements Runnable {
     }
 
     /**
-     * Sends one pipeline of urgent commands. Not all of them: new ones may keep coming, and a batch must not wait for
-     * that.
+     * Sends one pipeline of urgent commands. Not all of them: commands may keep coming, and a batch must not wait for
+     * ever.
      */
     private void sendUrgent() {
         if (urgent.isEmpty()) {
@@ -191,7 +195,7 @@ public final class BatchSender implements Runnable {
         }
     }
 
-    /** Fails all urgent commands, unsent: threads may wait for each, and not for one timeout after the other. */
+    /** Fails all urgent commands, unsent: threads may wait for each, and must not wait for one timeout per command. */
     private void failUrgent() {
         for (PendingCommand command = urgent.poll(); command != null; command = urgent.poll()) {
             try {
@@ -202,15 +206,16 @@ public final class BatchSender implements Runnable {
         }
     }
 
-    /** One timeout is enough to know that the server is away. */
+    /** The failure of a command behind a timeout: one timeout is enough to know that the server is away. */
     private static RedisException notSent() {
-        return new RedisException.Unanswered("not sent, since those before it were not answered", false, null);
+        return new RedisException.Unanswered(
+                "not sent, since Redis did not answer the requests before it", false, null);
     }
 
     private void endUrgent() {
         for (PendingCommand command = urgent.poll(); command != null; command = urgent.poll()) {
             command.end();
-            // Another sender has to send the command, and nobody else wakes the watchdog for that.
+            // Another sender has to send the command, and only this call wakes the watchdog for it.
             onFree.run();
         }
     }
@@ -241,8 +246,8 @@ public final class BatchSender implements Runnable {
     }
 
     /**
-     * How many of these jobs to send in one pipeline: few, so that Redis has time for others; more if Redis is far
-     * away.
+     * How many of these jobs to send in one pipeline: few, so that Redis has time for other clients; more if Redis is
+     * far away.
      */
     private int pipelined(List<Job> jobs) {
         long size = 0;

@@ -8,20 +8,20 @@ import io.github.redislocks.redis.Reply;
 public interface Job {
 
     /**
-     * Called when the job is about to be sent; from now until {@link #end} nobody else sends it. Neither throws nor
+     * Called before the job is sent. From now until {@link #end} no other sender takes the job. Neither throws nor
      * allocates.
      *
      * @return whether the job has to be sent; if not, {@link #end} is not called
      */
     boolean begin();
 
-    /** Makes the call just before it is sent. Its first key is the one that was passed to {@link Batch#add}. */
+    /** Makes the call just before it is sent. The first key is the key that {@link Batch#add} got. */
     Call call(long sentNanos, long timeoutNanos);
 
-    /** How long waiting for the reply is useful. */
+    /** How long it is useful to wait for the reply. */
     long patienceNanos();
 
-    /** Whether the job's subject relies on messages, so that a ping should test whether they still arrive. */
+    /** Whether the job relies on messages, so that a ping should test whether messages still arrive. */
     default boolean wantsPing() {
         return false;
     }
@@ -36,8 +36,8 @@ public interface Job {
     void failed(RedisException failure, long sentNanos);
 
     /**
-     * Called last, whatever happened, even if neither {@link #answered} nor {@link #failed} could be called. Must not
-     * throw, since the other jobs of the batch are ended next.
+     * Called last, even if an error prevented both {@link #answered} and {@link #failed}. Must not throw: the other
+     * jobs of the batch are ended next.
      */
     void end();
 }

@@ -7,20 +7,20 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 
 /**
- * A command that goes on without its caller: a release or leave that is sent again until it is answered, or until
- * nothing that it could end can be left in Redis.
+ * A command that outlives its caller's call: a release or leave that the watchdog sends again until Redis answers, or
+ * until what the command would end has expired in Redis.
  */
 public abstract class PendingCommand implements Job {
 
-    /** Whether the command has to be sent now. */
+    /** When to send the command. */
     public enum Need {
-        /** Send it. */
+        /** Send the command now. */
         NOW,
-        /** Ask again later: what the command would end is still in use, or is being ended. */
+        /** Check again later: what the command would end is still in use, or is being ended. */
         LATER
     }
 
-    /** Returned in place of a time to wait: the command is done. */
+    /** Returned instead of a pause: the command is done. */
     public static final long DONE = -1;
 
     private static final long LATER_NANOS = 20_000_000;
@@ -31,13 +31,13 @@ public abstract class PendingCommand implements Job {
     private volatile long nextTryNanos;
     private volatile boolean done;
     private volatile boolean underWay;
-    /** How often it was sent, or may have been; of the thread that sends it. */
+    /** How often the command was sent, or may have been. Confined to the thread that sends the command. */
     private int sendings;
 
     private final Backoff backoff = Backoff.ofRequests();
 
     /**
-     * Makes a pending command that is due at once.
+     * Makes a command that is due at once.
      *
      * @param key the first key of the call
      * @param untilNanos when to give up
@@ -49,25 +49,25 @@ public abstract class PendingCommand implements Job {
         this.untilNanos = untilNanos;
     }
 
-    /** Makes the call; called before each sending. */
+    /** Makes the call. Called each time before the command is sent. */
     public abstract Call call();
 
-    /** Whether to send now or later; called before each sending. */
+    /** Whether to send now or later. Called each time before the command is sent. */
     public Need need() {
         return Need.NOW;
     }
 
     /**
-     * Acts on a reply. If this throws, the command is sent again.
+     * Acts on a reply. If this method throws, the command is sent again.
      *
-     * @return {@link #DONE}, or how many nanoseconds to wait before the command is sent again
+     * @return {@link #DONE}, or after how many nanoseconds to send the command again
      */
     public abstract long follow(Reply reply, long sentNanos);
 
-    /** Called each time the command was not answered. */
+    /** Called each time Redis did not answer the command. */
     public void unanswered() {}
 
-    /** Called if the command was not answered until its end. */
+    /** Called if Redis has not answered the command in all its time. */
     public void giveUp() {}
 
     /** The first key of the call. */
@@ -75,7 +75,7 @@ public abstract class PendingCommand implements Job {
         return key;
     }
 
-    /** Whether the command has been answered for good, or given up. */
+    /** Whether the command is done or given up. */
     public boolean isDone() {
         return done;
     }
@@ -88,12 +88,14 @@ public abstract class PendingCommand implements Job {
         return nextTryNanos;
     }
 
-    /** Makes the command due now, without waiting for the next try. */
+    /** Makes the command due now. */
     public void hasten() {
         nextTryNanos = clock.nanoTime();
     }
 
-    /** Whether to send the command now; gives it up if its time is over. Called only while it is not under way. */
+    /**
+     * Whether to send the command now; gives the command up if its time is over. Call only while it is not under way.
+     */
     public boolean isDue(long now) {
         if (done || nextTryNanos > now) {
             return false;
@@ -110,7 +112,7 @@ public abstract class PendingCommand implements Job {
         return true;
     }
 
-    /** Ends it: it is not sent any more. */
+    /** Marks the command as done: it is not sent any more. */
     protected final void done() {
         done = true;
         underWay = false;
@@ -122,7 +124,7 @@ public abstract class PendingCommand implements Job {
         return true;
     }
 
-    /** Whether it was, or may have been, sent before it was sent last. */
+    /** Whether the command was, or may have been, sent more than once. */
     protected final boolean wasSentBefore() {
         return sendings > 1;
     }

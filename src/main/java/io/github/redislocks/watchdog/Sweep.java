@@ -12,14 +12,14 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One walk of the {@link Watchdog} over all its tasks, which gives each {@link BatchSender} the jobs that are due. An
+ * A walk of the {@link Watchdog} over all its tasks, which gives each {@link BatchSender} the jobs that are due. An
  * error of one task or sender keeps no other from its turn; the walk throws it at the end.
  */
 public final class Sweep implements Batch {
 
-    /** How many pending commands a sender gets at once, at least: renewals wait for no more of them. */
+    /** How many pending commands a sender may get at once, at least. Renewals wait behind them. */
     private static final int FEW_COMMANDS = 256;
-    /** How long a command may take. So those of one walk take no longer than the watchdog rests after it. */
+    /** The time of one command: the commands of a walk take no longer than the rest after the walk. */
     private static final long COMMAND_NANOS = 100_000;
 
     private final Clock clock;
@@ -30,7 +30,12 @@ public final class Sweep implements Batch {
     private final Set<String> withoutSender = new HashSet<>();
     private long nextNanos = Long.MAX_VALUE;
 
-    /** Makes a walk, after which the watchdog rests; {@code pinged} is the channel to which a ping is sent. */
+    /**
+     * Makes a walk.
+     *
+     * @param pinged the channel for pings
+     * @param restNanos how long the watchdog rests after the walk
+     */
     public Sweep(Clock clock, Watchdog watchdog, String pinged, long restNanos) {
         this.clock = clock;
         this.watchdog = watchdog;
@@ -77,27 +82,27 @@ public final class Sweep implements Batch {
         known.add(job);
     }
 
-    /** What one sender is given. */
+    /** The jobs for one sender. */
     private final class Due {
 
         final List<Job> jobs = new ArrayList<>();
         private int commands;
 
         void add(Job job) {
-            // What is left is due when the sender is free again.
+            // The other commands are due again when the sender is free.
             if (!(job instanceof PendingCommand) || commands++ < mostCommands) {
                 jobs.add(job);
             }
         }
     }
 
-    /** Gives each sender its jobs. A job that no sender takes has not begun, and is due again in the next walk. */
+    /** Gives each sender its jobs. A job that no sender takes is due again in the next walk. */
     private void send() {
         BatchSender pinger = pinger();
         Steps.forEach(due.entrySet(), each -> each.getKey().send(each.getValue().jobs, each.getKey() == pinger));
     }
 
-    /** The sender that also sends a ping to the mailbox; null if no ping is wanted or possible. */
+    /** The sender that also pings the mailbox; null if no ping is wanted or possible. */
     private @Nullable BatchSender pinger() {
         BatchSender pinger = isPingWanted() ? sender(pinged) : null;
         if (pinger != null && pinger.isFree() && !due.containsKey(pinger)) {

@@ -1,18 +1,18 @@
 package io.github.redislocks.watchdog;
 
-/** Something that the watchdog looks after, such as holds or waiters. */
+/** A kind of thing that the watchdog looks after, such as holds or waiters. */
 @FunctionalInterface
 public interface Task {
 
     /**
-     * Adds the jobs that are due, and returns the time of the next inspection that this task needs.
+     * Adds the jobs that are due, and returns when this task needs the next inspection.
      *
-     * @param horizon the earliest time of the next inspection; jobs that may be done early count as due if due before
-     *     it
+     * @param horizon the earliest time of the next inspection; a job that may be sent early counts as due if its time
+     *     is before the horizon
      */
     long inspect(long now, long horizon, Batch due);
 
-    /** How long the watchdog should rest after a walk, so that walks cost little; asked before each walk. */
+    /** How long the watchdog should rest after a walk, so that walks cost little. Called before each walk. */
     default long restNanos() {
         return 0;
     }

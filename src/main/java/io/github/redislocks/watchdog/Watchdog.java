@@ -19,26 +19,26 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scheduler of a client. It has holds renewed, heartbeats of waiters sent and pending commands run, all in batches,
- * and losses declared at their deadlines. One thread watches the deadlines and never waits for Redis. A
- * {@link BatchSender} for each server sends what is due, so that a hanging server delays neither the declaration of a
- * loss nor the batch of another server.
+ * The scheduler of a client: renewals of holds, heartbeats of waiters and pending commands, all in batches, and losses
+ * at their deadlines. One thread watches the deadlines and never waits for Redis. A {@link BatchSender} for each server
+ * sends the jobs that are due, so that a hanging server delays neither the declaration of a loss nor the batch of
+ * another server.
  *
- * <p>Nothing is scheduled for a single hold: the thread walks over all tasks and sleeps until the earliest time that
- * one of them named. A lock that is released within the first third of its lease costs the watchdog nothing.
+ * <p>Nothing is scheduled for a single hold: the thread walks over all tasks and sleeps until the earliest time that a
+ * task has named. A lock that is released within the first third of its lease costs the watchdog nothing.
  */
 public final class Watchdog {
 
-    /** The pause before the next walk after an error that has nothing to do with Redis, such as a full heap. */
+    /** The pause before the next walk after an error, such as a full heap or a server that gets no thread. */
     static final long AGAIN_NANOS = 100_000_000;
 
     /**
-     * The longest time between two walks while a task names any time. A walk is a look at what errors have left behind:
-     * the thread that met one may have been unable to wake the watchdog.
+     * The longest time between two walks while a task names any time. A walk rescues the holds and attempts that errors
+     * have stranded: the thread that met the error may have been unable to wake the watchdog.
      */
     static final long LOOK_NANOS = 2_000_000_000;
 
-    /** How long an idle sender is kept: its server may be gone. */
+    /** How long an idle sender stays: its server may be gone. */
     private static final long IDLE_NANOS = 60_000_000_000L;
 
     private final Clock clock;
@@ -51,17 +51,17 @@ public final class Watchdog {
     private volatile @Nullable Ping ping;
 
     private final Queue<PendingCommand> commands = new ConcurrentLinkedQueue<>();
-    /** How many commands were ever added to them. */
+    /** How many commands were ever added. */
     private final AtomicLong added = new AtomicLong();
-    /** The senders by server; changed by the scheduler only. */
+    /** The senders by server. Only the scheduler changes the map. */
     private final ConcurrentMap<String, BatchSender> senders = new ConcurrentHashMap<>();
 
     private final Threads threads;
     private final DutyLoop scheduler;
     private final AtomicLong wakeAtNanos = new AtomicLong(Long.MAX_VALUE);
-    /** Set by the scheduler only. */
+    /** Written by the scheduler only. */
     private volatile long restUntilNanos;
-    /** When a walk is due in any case; {@link Long#MAX_VALUE} while no task names a time. Set by the scheduler only. */
+    /** When the next look is due; {@link Long#MAX_VALUE} while no task names a time. Written by the scheduler only. */
     private volatile long lookAtNanos = Long.MAX_VALUE;
 
     public Watchdog(Clock clock, Redis redis, MonitoredRedis monitored, long commandTimeoutNanos, Threads threads) {
@@ -73,7 +73,7 @@ public final class Watchdog {
         this.commandTimeoutNanos = commandTimeoutNanos;
     }
 
-    /** Sets what to look after, without starting the thread. */
+    /** Sets the tasks, without starting the thread. */
     public void lookAfter(Ping wantedPing, List<Task> wanted) {
         ping = wantedPing;
         List<Task> all = new ArrayList<>(wanted);
@@ -81,18 +81,18 @@ public final class Watchdog {
         tasks = List.copyOf(all);
     }
 
-    /** Starts to look after these tasks and the pending commands; the ping is sent with jobs that rely on messages. */
+    /** Starts to look after these tasks and the pending commands. Jobs that rely on messages also send the ping. */
     public void start(Ping wantedPing, List<Task> wanted) {
         lookAfter(wantedPing, wanted);
         scheduler.start();
     }
 
-    /** Has the watchdog inspect its tasks now. */
+    /** Makes the watchdog inspect its tasks now. */
     public void wakeNow() {
         wakeAt(0);
     }
 
-    /** Has the watchdog inspect its tasks at this time at the latest. */
+    /** Makes the watchdog inspect its tasks at this time at the latest. */
     public void wakeAt(long nanos) {
         long planned = wakeAtNanos.get();
         while (nanos < planned) {
@@ -106,12 +106,12 @@ public final class Watchdog {
 
     /** Runs a pending command, at once if possible; from then on the watchdog repeats it until it is done. */
     public void run(PendingCommand command) {
-        // While the command has begun, the scheduler leaves it alone, so that it is not sent twice.
+        // The scheduler skips a command that has begun, so that it is not sent twice.
         command.begin();
         boolean sent = false;
         try {
             commands.add(command);
-            // Behind it: whoever finds the number as it was has seen the command.
+            // After the line above: a reader that finds the number unchanged has seen the command.
             added.incrementAndGet();
             BatchSender sender = senders.get(redis.serverOf(command.key()));
             sent = sender != null && command.need() == PendingCommand.Need.NOW && sender.sendNow(command);
@@ -124,20 +124,20 @@ public final class Watchdog {
         }
     }
 
-    /** All pending commands; some of them may be done. */
+    /** All pending commands; some may be done. */
     public Iterable<PendingCommand> commands() {
         return commands;
     }
 
-    /** Has a pending command sent at once, without waiting for its next try. */
+    /** Sends a pending command at once, without waiting for its next try. */
     public void hasten(PendingCommand command) {
         command.hasten();
         wakeAt(0);
     }
 
     /**
-     * Whether there are pending commands that need not wait and whose server answers at present, or has not failed to
-     * since a time.
+     * Whether there are pending commands that can be sent now, and whose server is not away and has not failed since
+     * the given time.
      */
     public boolean hasCommands(long sinceNanos) {
         long before;
@@ -145,7 +145,7 @@ public final class Watchdog {
         do {
             before = added.get();
             any = seesCommands(sinceNanos);
-            // A command that is done may just have added another, which a walk that has begun does not see.
+            // A command that is done may just have added another one behind the iterator.
         } while (!any && added.get() != before);
         return any;
     }
@@ -194,7 +194,7 @@ public final class Watchdog {
             return;
         }
         lookAtNanos = now + LOOK_NANOS;
-        // From here on, a thread that adds something wakes the watchdog anew.
+        // Reset before the walk: a thread that adds something during the walk sets the time again.
         wakeAtNanos.set(Long.MAX_VALUE);
         long next = now + AGAIN_NANOS;
         try {
@@ -218,7 +218,7 @@ public final class Watchdog {
         return clock.restOf(longest);
     }
 
-    /** Inspects all tasks once; returns the time at which something is due next. */
+    /** Inspects all tasks once; returns when the next job is due. */
     private long sweep(long now, long restNanos) {
         long next = new Sweep(clock, this, ping().channel(), restNanos).over(tasks, now + restNanos);
         retire();
@@ -260,7 +260,7 @@ public final class Watchdog {
         }
     }
 
-    /** Whether nothing is due and nothing is being sent. */
+    /** Whether nothing is due and no sender is busy. */
     public boolean isIdle() {
         if (walkAtNanos() <= clock.nanoTime()) {
             return false;
@@ -273,7 +273,7 @@ public final class Watchdog {
         return true;
     }
 
-    /** Ends all threads; requests under way fail when the connections are closed. */
+    /** Stops all threads; requests under way fail when the connections are closed. */
     public void close() {
         scheduler.close();
         for (BatchSender sender : senders.values()) {
@@ -281,7 +281,7 @@ public final class Watchdog {
         }
     }
 
-    /** Gives up the pending commands that nobody sends any more; after {@link #close}. */
+    /** Gives up the pending commands that are left after {@link #close}. */
     public void giveUp() {
         for (PendingCommand command : commands) {
             if (!command.isDone()) {

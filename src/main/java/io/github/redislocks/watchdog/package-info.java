@@ -1,6 +1,6 @@
 /**
- * The thread that watches what is due, the threads that send it in batches, and pending commands, which are repeated
- * until they are answered. Knows tasks and jobs, but not what they are for.
+ * The thread that watches deadlines, the threads that send jobs in batches, and pending commands, which are sent until
+ * Redis answers. Knows tasks and jobs, but not their purpose.
  */
 @NullMarked
 package io.github.redislocks.watchdog;

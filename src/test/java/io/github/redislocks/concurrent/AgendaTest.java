@@ -13,7 +13,9 @@ import java.util.function.LongUnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Matters go on when they have to, whatever happens to one of them, and the thread goes with the last. */
+/**
+ * Tests that each matter takes its steps in time, whatever one of them throws, and that the thread stops with the last.
+ */
 @Timeout(30)
 class AgendaTest {
 
@@ -26,7 +28,7 @@ class AgendaTest {
         return made;
     }
 
-    /** A matter that does what the test says. */
+    /** A matter whose steps the test defines. */
     private static final class Step extends Agenda.Matter {
 
         final List<Thread> runs = new CopyOnWriteArrayList<>();
@@ -56,7 +58,7 @@ class AgendaTest {
     }
 
     @Test
-    void matter_withNews_goesOn() {
+    void news_ofAMatter_takesAStep() {
         Step matter = add(now -> Agenda.NEWS_ONLY);
         for (int i = 1; i < 1_000; i++) {
             int before = i;
@@ -67,25 +69,25 @@ class AgendaTest {
     }
 
     @Test
-    void matter_withATime_goesOnThen() {
+    void matter_withADueTime_takesAStepThen() {
         Step matter = add(now -> now + 1_000_000);
         await().until(() -> matter.runs.size() > 20);
     }
 
     @Test
-    void thread_withoutMatters_ends_andComesBack() {
+    void thread_withoutMatters_stops_andStartsWithTheNext() {
         Step first = add(now -> Agenda.ENDED);
         await().until(() -> !threads.get(0).isAlive());
         assertThat(first.runs).hasSize(1);
         agenda.news(first);
         Step second = add(now -> Agenda.ENDED);
         await().until(() -> second.runs.size() == 1);
-        assertThat(first.runs).as("it has ended").hasSize(1);
+        assertThat(first.runs).as("the matter has no further steps").hasSize(1);
         assertThat(threads).hasSize(2);
     }
 
     @Test
-    void matter_thatFails_goesOnLater_andDelaysNoOther() {
+    void matter_thatThrows_isRepeatedLater_andDelaysNoOther() {
         AtomicBoolean broken = new AtomicBoolean(true);
         Step failing = add(now -> {
             if (broken.get()) {
@@ -100,9 +102,9 @@ class AgendaTest {
         assertThat(threads).hasSize(1);
     }
 
-    /** Its thread is parked for another matter, whose code took the permit, and was interrupted. */
+    /** Another matter parks in its step, consumes the permit and interrupts the thread. */
     @Test
-    void news_whileAnotherMatterParks_areNotLost() {
+    void news_whileAnotherMatterParks_takesAStep() {
         AtomicBoolean parks = new AtomicBoolean();
         Step other = add(now -> Agenda.NEWS_ONLY);
         await().until(() -> other.runs.size() == 1);

@@ -10,14 +10,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A thousand clients whose server goes away for all of them at once, and comes back. */
+/** Tests how a thousand clients spread when their server comes back after an outage. */
 class BackoffTest {
 
     private static final int CLIENTS = 1_000;
     private static final long SECOND = 1_000_000_000;
     private static final int PARTS = 20;
 
-    /** When the clients come, in ns after the server came back, which was away for a time. */
+    /** When the clients try again, in ns after the server came back from an outage of the given time. */
     private static List<Long> arrivals(Supplier<Backoff> backoffs, long awayNanos) {
         List<Long> arrivals = new ArrayList<>();
         for (int i = 0; i < CLIENTS; i++) {
@@ -38,7 +38,7 @@ class BackoffTest {
     }
 
     @Test
-    void subscriptions_thatWereCutByAServerThatIsThere_areSpreadOverAFifthOfASecond() {
+    void subscriptions_cutWithoutAnOutage_areSpreadOver200Ms() {
         checkSpread(arrivals(Backoff::ofSubscriptions, 0), SECOND / 5);
     }
 
@@ -56,7 +56,8 @@ class BackoffTest {
 
     private static void checkSpread(List<Long> arrivals, long nanos) {
         assertThat(arrivals).allMatch(arrival -> arrival < nanos);
-        // 50 in each part if they came evenly; twice as many at first, since short pauses are as likely as long ones.
+        // An even spread has 50 in each part. The first part has twice as many: short pauses are as likely as long
+        // ones.
         assertThat(mostInOnePart(arrivals, nanos)).isLessThan(3 * CLIENTS / PARTS);
     }
 }

@@ -28,7 +28,7 @@ class BellTest {
     }
 
     @Test
-    void ring_wakesAllThatWait_andWhoHeardNothingWaitsOn() throws InterruptedException {
+    void ring_wakesAllWaiters_andAFalseConditionWaitsOn() throws InterruptedException {
         AtomicInteger heard = new AtomicInteger();
         Runnable wait = () -> heard.addAndGet(bell.await(System.nanoTime() + LONG, this::look) ? 1 : 0);
         Thread one = new Thread(wait);
@@ -48,14 +48,14 @@ class BellTest {
     }
 
     @Test
-    void await_whatIsTrueAlready_doesNotWait() {
+    void await_ofATrueCondition_doesNotWait() {
         news.set(true);
         assertThat(bell.await(System.nanoTime() + LONG, this::look)).isTrue();
         assertThat(bell.await(System.nanoTime() - 1, this::look)).isTrue();
     }
 
     @Test
-    void await_untilItsTimeIsOver_isFalse() {
+    void await_afterItsDeadline_isFalse() {
         assertThat(bell.await(System.nanoTime() + 1_000_000, this::look)).isFalse();
         assertThat(bell.await(System.nanoTime() - 1, this::look)).isFalse();
     }

@@ -36,12 +36,12 @@ class CallbackExecutorTest {
             });
         }
         assertThat(executor.await(LONG)).isTrue();
-        // One thread, and others for the moments in which the system suspends it.
+        // A single thread, and others for the moments in which the system suspends it.
         assertThat(most.get()).isLessThanOrEqualTo(15);
     }
 
     @Test
-    void add_behindTasksThatBlock_await() {
+    void add_behindTasksThatBlock_runsTheTask() {
         AtomicInteger count = new AtomicInteger();
         for (int i = 0; i < 20; i++) {
             executor.add(this::block);

@@ -9,12 +9,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A background thread goes on, whatever its work throws. */
+/** Tests that a background thread repeats its task, whatever the task throws. */
 @Timeout(20)
 class DutyLoopTest {
 
     @Test
-    void loop_whoseTurnThrows_goesOn() throws InterruptedException {
+    void loop_afterATaskThatThrows_repeatsTheTask() throws InterruptedException {
         List<Throwable> thrown =
                 List.of(new IllegalStateException("one"), new OutOfMemoryError("two"), new StackOverflowError("three"));
         List<Integer> turns = new ArrayList<>();
@@ -38,7 +38,7 @@ class DutyLoopTest {
     }
 
     @Test
-    void loop_whoseErrorCannotBeTold_goesOn() throws InterruptedException {
+    void loop_afterAnErrorThatCannotBeLogged_repeatsTheTask() throws InterruptedException {
         int[] turns = {0};
         AtomicReference<DutyLoop> self = new AtomicReference<>();
         DutyLoop loop = new DutyLoop(Threads.DAEMONS, "duty", () -> {
@@ -67,7 +67,7 @@ class DutyLoopTest {
     }
 
     @Test
-    void loop_closedBeforeItsFirstTurn_takesNone() throws InterruptedException {
+    void loop_closedBeforeTheStart_runsNoTask() throws InterruptedException {
         List<String> turns = new ArrayList<>();
         DutyLoop loop = new DutyLoop(Threads.DAEMONS, "duty", () -> turns.add("one"));
         loop.close();

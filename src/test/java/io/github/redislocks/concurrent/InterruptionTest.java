@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A thread is interrupted at its work, once, and not after it. */
+/** Tests that work is interrupted at most once, and not after its end. */
 @Timeout(60)
 class InterruptionTest {
 
@@ -25,7 +25,7 @@ class InterruptionTest {
     }
 
     @Test
-    void interrupt_atWork_isDoneOnce() {
+    void interrupt_duringTheWork_interruptsOnce() {
         interruption.begin();
         assertThat(interruption.isOfCaller()).isTrue();
         assertThat(interruption.interrupt()).isTrue();
@@ -53,7 +53,7 @@ class InterruptionTest {
     }
 
     @Test
-    void end_leavesAnInterruptThatCameBefore() {
+    void end_afterAnEarlierInterrupt_keepsTheFlag() {
         interruption.begin();
         Thread.currentThread().interrupt();
         assertThat(interruption.interrupt()).isTrue();
@@ -62,7 +62,7 @@ class InterruptionTest {
     }
 
     @Test
-    void end_ofInnerWork_leavesTheInterruptOfTheOuter_whoseEndTakesItBack() {
+    void end_ofInnerWork_keepsTheInterruptOfTheOuterWork_whoseEndClearsIt() {
         Interruption inner = new Interruption();
         interruption.begin();
         inner.begin();
@@ -75,7 +75,7 @@ class InterruptionTest {
     }
 
     @Test
-    void end_ofInnerWork_leavesTheInterruptOfTheOuterThatCameBefore() {
+    void end_ofInnerWork_keepsAnEarlierInterruptOfTheOuterWork() {
         Interruption inner = new Interruption();
         interruption.begin();
         inner.begin();
@@ -88,7 +88,7 @@ class InterruptionTest {
     }
 
     @Test
-    void end_ofInnerWorkAlone_takesItsInterruptBack() {
+    void end_ofInterruptedInnerWork_clearsItsInterrupt() {
         Interruption inner = new Interruption();
         interruption.begin();
         inner.begin();
@@ -98,9 +98,9 @@ class InterruptionTest {
         assertThat(interruption.end()).isFalse();
     }
 
-    /** Others interrupt it all the time: the flag that is read after the end is never set. */
+    /** Another thread interrupts all the time: after end() the flag is never set. */
     @Test
-    void interrupt_thatRacesTheEnd_neverComesAfterIt() throws InterruptedException {
+    void interrupt_thatRacesTheEnd_neverComesAfterTheEnd() throws InterruptedException {
         AtomicReference<Interruption> present = new AtomicReference<>(interruption);
         AtomicBoolean over = new AtomicBoolean();
         AtomicInteger interrupts = new AtomicInteger();

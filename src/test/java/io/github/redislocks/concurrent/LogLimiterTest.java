@@ -14,7 +14,7 @@ class LogLimiterTest {
 
     @Test
     void start_ofOneTrouble_isLoggedOnceAndStopsOnce() {
-        assertThat(limiter.stop()).as("there was none").isZero();
+        assertThat(limiter.stop()).as("without a trouble").isZero();
         assertThat(limiter.start(1 * SECOND, 2 * SECOND)).isTrue();
         assertThat(limiter.start(1 * SECOND, 3 * SECOND)).isFalse();
         assertThat(limiter.start(1 * SECOND, 60 * SECOND))

@@ -44,7 +44,7 @@ class OneThreadExecutorTest {
     }
 
     @Test
-    void tasks_oneAfterTheOther_shareOneThread() {
+    void execute_oneAfterTheOther_usesOneThread() {
         for (int i = 1; i <= 20; i++) {
             int number = i;
             executor.execute(this::note);
@@ -54,7 +54,7 @@ class OneThreadExecutorTest {
     }
 
     @Test
-    void tasks_atOnce_shareOneThread() {
+    void execute_ofManyAtOnce_usesOneThread() {
         for (int i = 0; i < 10; i++) {
             executor.execute(this::waitAndNote);
         }
@@ -65,7 +65,7 @@ class OneThreadExecutorTest {
     }
 
     @Test
-    void waitingTasks_threadDiedAndNoneCouldBeStarted_runOnceRevived() {
+    void revive_afterTheThreadDied_runsTheWaitingTasks() {
         AtomicBoolean scarce = new AtomicBoolean();
         ThreadFactory daemons = Threads.daemons("test-one");
         OneThreadExecutor one = new OneThreadExecutor(MOST, 60, task -> {
@@ -92,7 +92,7 @@ class OneThreadExecutorTest {
     }
 
     @Test
-    void task_meetsAnError_leavesTheThreadForTheNext() {
+    void execute_ofATaskThatThrows_leavesTheThreadForTheNext() {
         executor.execute(() -> {
             note();
             throw new OutOfMemoryError("of the test");
@@ -103,7 +103,7 @@ class OneThreadExecutorTest {
     }
 
     @Test
-    void task_noThreadCanBeStarted_isRefusedWithTheError() {
+    void execute_whileNoThreadCanBeStarted_isRefusedWithTheError() {
         OutOfMemoryError scarce = new OutOfMemoryError("of the test");
         OneThreadExecutor one = new OneThreadExecutor(MOST, 60, task -> {
             throw scarce;
@@ -115,7 +115,7 @@ class OneThreadExecutorTest {
     }
 
     @Test
-    void tasks_beyondTheBound_areRefused_andThereIsRoomAgainLater() {
+    void execute_beyondTheBound_isRefused_andWorksAgainLater() {
         executor.execute(this::waitAndNote);
         await().until(() -> executor.getQueue().isEmpty());
         for (int i = 0; i < MOST; i++) {
@@ -131,7 +131,7 @@ class OneThreadExecutorTest {
     }
 
     @Test
-    void shutdown_whatWaitsIsDone_andNothingIsTakenAnyMore() {
+    void shutdown_withWaitingTasks_runsThem_andRefusesFurtherTasks() {
         for (int i = 0; i < 10; i++) {
             executor.execute(this::waitAndNote);
         }
@@ -144,7 +144,7 @@ class OneThreadExecutorTest {
     }
 
     @Test
-    void task_afterAllThreadsHaveEnded_isDone() {
+    void execute_afterTheThreadHasStopped_runsTheTask() {
         executor.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
         for (int i = 1; i <= 50; i++) {
             int number = i;

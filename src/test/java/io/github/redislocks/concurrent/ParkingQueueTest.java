@@ -20,20 +20,20 @@ class ParkingQueueTest {
 
     private static final int ELEMENTS = 100_000;
     private static final int TAKERS = 3;
-    /** A thread may be woken without a reason, and a little too early. */
+    /** A thread may wake spuriously, or a little too early. */
     private static final long MOST_PARKED = 5;
 
     private final ParkingQueue<Integer> queue = new ParkingQueue<>();
 
     @Test
-    void poll_ofAnEmptyQueue_endsWithItsTime() throws InterruptedException {
+    void poll_ofAnEmptyQueue_returnsNullAfterItsTimeout() throws InterruptedException {
         long began = System.nanoTime();
         assertThat(queue.poll(20, TimeUnit.MILLISECONDS)).isNull();
         assertThat(System.nanoTime() - began).isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(20));
     }
 
     @Test
-    void poll_thatWaits_isParked_andWokenByAnElement() throws InterruptedException {
+    void poll_thatWaits_parks_andAnElementWakesIt() throws InterruptedException {
         AtomicReference<@Nullable Integer> taken = new AtomicReference<>();
         Thread taker = new Thread(() -> {
             try {
@@ -50,11 +50,11 @@ class ParkingQueueTest {
     }
 
     /**
-     * A wait that asks again and again would be seen by how often the thread was parked, and one that spins by the time
-     * of its processor. A stall of the machine makes neither greater.
+     * The number of parks shows a wait that polls, the processor time a wait that spins. A stall of the machine
+     * increases neither.
      */
     @Test
-    void poll_thatWaits_parksOnce_andUsesNoProcessor() throws InterruptedException {
+    void poll_thatWaits_parksOnceAndUsesNoProcessorTime() throws InterruptedException {
         assertThat(queue.poll(1, TimeUnit.MILLISECONDS)).isNull();
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         long parked = parked(threads);
@@ -69,14 +69,14 @@ class ParkingQueueTest {
     }
 
     @Test
-    void poll_interrupted_throws_andWaitsNoMore() {
+    void poll_interrupted_throws() {
         Thread.currentThread().interrupt();
         assertThatThrownBy(() -> queue.poll(1, TimeUnit.HOURS)).isInstanceOf(InterruptedException.class);
         assertThat(Thread.interrupted()).isFalse();
     }
 
     @Test
-    void elements_areTakenInTheirOrder_onceEach() throws InterruptedException {
+    void take_byOneThread_getsEachElementOnceInOrder() throws InterruptedException {
         ConcurrentLinkedQueue<Integer> taken = new ConcurrentLinkedQueue<>();
         List<Thread> takers = new ArrayList<>();
         for (int i = 0; i < TAKERS; i++) {
@@ -97,7 +97,7 @@ class ParkingQueueTest {
         for (int i = 0; i < ELEMENTS; i++) {
             queue.put(i);
             if (i % 1_000 == 0) {
-                // So that they wait now and then.
+                // Lets the taker wait now and then.
                 await().pollInterval(1, TimeUnit.MILLISECONDS).until(queue::isEmpty);
             }
         }
@@ -111,7 +111,7 @@ class ParkingQueueTest {
     }
 
     @Test
-    void drainTo_takesAtMostSoMany() {
+    void drainTo_withAMaximum_takesNoMore() {
         queue.addAll(List.of(1, 2, 3));
         List<Integer> drained = new ArrayList<>();
         assertThat(queue.drainTo(drained, 2)).isEqualTo(2);

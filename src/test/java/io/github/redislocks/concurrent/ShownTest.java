@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ShownTest {
 
     @Test
-    void of_textThatControlsATerminal_hasEscapesOfJava() {
+    void of_textThatControlsATerminal_hasJavaEscapes() {
         assertThat(Shown.of("a\u001b[31m\n\u202e\u2028\u0085")).isEqualTo("a\\u001b[31m\\u000a\\u202e\\u2028\\u0085");
         String tag = Character.toString(0xe0001);
         assertThat(Shown.of(tag + '!')).isEqualTo("\\udb40\\udc01!").isNotEqualTo(Shown.of("\ue000" + "1!"));

@@ -16,13 +16,13 @@ class StepsTest {
     }
 
     @Test
-    void steps_areDoneInTheirOrder() {
+    void run_runsTheStepsInOrder() {
         new Steps(() -> done.add("a"), () -> done.add("b")).run();
         assertThat(done).containsExactly("a", "b");
     }
 
     @Test
-    void stepsBehindAnError_areDone_andTheFirstErrorIsThrown() {
+    void run_withErrors_runsAllSteps_andThrowsTheFirstError() {
         Error first = new InternalError("first");
         Steps steps = new Steps(
                 () -> done.add("a"),
@@ -35,7 +35,7 @@ class StepsTest {
     }
 
     @Test
-    void exception_isThrownToo() {
+    void run_withAnException_throwsIt() {
         RuntimeException met = new IllegalStateException("met");
         assertThatThrownBy(() -> new Steps(() -> fail(met)).run()).isSameAs(met);
     }

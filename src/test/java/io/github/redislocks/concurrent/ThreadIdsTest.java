@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 class ThreadIdsTest {
 
-    /** A thread that says that it is thread 1, as all of its kind do. */
+    /** A thread whose class overrides getId() with 1. */
     private static final class Impostor extends Thread {
 
         Impostor(Runnable task) {
@@ -27,7 +27,7 @@ class ThreadIdsTest {
     }
 
     @Test
-    void current_ofOrdinaryThreads_isTheirId() {
+    void current_ofAnOrdinaryThread_isItsId() {
         assertThat(ThreadIds.current()).isEqualTo(Thread.currentThread().getId());
     }
 
@@ -46,7 +46,7 @@ class ThreadIdsTest {
     }
 
     @Test
-    void current_atTheEndOfTheStack_throwsTheErrorItself() throws InterruptedException {
+    void current_atTheEndOfTheStack_throwsTheError() throws InterruptedException {
         List<Integer> overflows = new CopyOnWriteArrayList<>();
         AtomicReference<Throwable> other = new AtomicReference<>();
         Thread diver = NearTheEnd.thread(() -> {

@@ -9,13 +9,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests that a thread of the library inherits nothing from the thread that first needs it. */
+/** Tests that a thread of the library inherits nothing from the thread that makes it. */
 @Timeout(20)
 class ThreadsTest {
 
     private static final InheritableThreadLocal<String> REQUEST = new InheritableThreadLocal<>();
 
-    /** What a thread is like, as it sees itself. */
+    /** The properties of the current thread that a new thread might inherit. */
     private record Seen(String request, ClassLoader loader, ThreadGroup group, int priority, boolean daemon) {
 
         static Seen now() {
@@ -50,7 +50,7 @@ class ThreadsTest {
     }
 
     @Test
-    void daemon_madeByAnyThread_takesNothingOver() throws Exception {
+    void daemon_madeByAnyThread_inheritsNothing() throws Exception {
         try (URLClassLoader application = new URLClassLoader(new URL[0])) {
             ThreadGroup group = new ThreadGroup("application");
             Seen seen = madeBy(group, application, Thread.MIN_PRIORITY);
@@ -64,7 +64,7 @@ class ThreadsTest {
     }
 
     @Test
-    void factoryOfTheUser_makesThreads_whichAreNamedByRoleAndClient() {
+    void make_withTheUsersFactory_namesTheThreadByRoleAndClient() {
         Thread own = new Thread(() -> {});
         assertThat(Threads.of(work -> own, "4711").make("watchdog", () -> {})).isSameAs(own);
         assertThat(own.getName()).isEqualTo("redis-locks-watchdog-4711");
@@ -74,7 +74,7 @@ class ThreadsTest {
     }
 
     @Test
-    void factoryOfTheUser_thatMakesNoThread_isRefusedWithTheRemedy() {
+    void make_withAFactoryThatReturnsNull_throwsWithTheRemedy() {
         Threads threads = Threads.of(work -> null, "4711");
         assertThatThrownBy(() -> threads.make("watchdog", () -> {}))
                 .isInstanceOf(IllegalStateException.class)
@@ -84,7 +84,7 @@ class ThreadsTest {
     }
 
     @Test
-    void name_ofAThreadWithoutOne_isItsText() {
+    void name_ofAThreadWithoutAName_isItsText() {
         assertThat(Threads.name(new Thread(null, () -> {}, "worker"))).isEqualTo("worker");
         assertThat(Threads.name(new Thread(null, () -> {}, ""))).startsWith("Thread[");
     }

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 class EventNotifierTest {
 
     @Test
-    void lossThatIsFoundWhileTheClientCloses_isToldAsWell() {
+    void lost_afterAwaitTold_isPublished() {
         List<LockLost> told = new CopyOnWriteArrayList<>();
         EventNotifier events = new EventNotifier(LossListener.to(told::add));
         LockLost first = LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED);
@@ -47,7 +47,7 @@ class EventNotifierTest {
     }
 
     @Test
-    void acquisition_whereOnlyLossesAreHeard_isNoEvent() {
+    void isHeard_withListenersForLossesOnly_isFalse() {
         List<LockLost> told = new CopyOnWriteArrayList<>();
         EventNotifier losses = new EventNotifier(List.of(new LossCallback(told::add)));
         assertThat(losses.isHeard()).isFalse();
@@ -60,7 +60,7 @@ class EventNotifierTest {
     }
 
     @Test
-    void isHeard_withoutListeners_isAsTheRecordingSays() {
+    void isHeard_withoutListeners_isTrueWhileARecordingRuns() {
         EventNotifier events = new EventNotifier(List.of());
         assertThat(events.isHeard()).isFalse();
         try (Recording recording = new Recording()) {
@@ -72,7 +72,7 @@ class EventNotifierTest {
     }
 
     @Test
-    void givenUp_isLeftOutIfAListenerIsTooSlow() {
+    void givenUp_whileAListenerIsTooSlow_isDroppedAndCountedInTheLog() {
         AtomicInteger told = new AtomicInteger();
         CountDownLatch go = new CountDownLatch(1);
         EventNotifier events = new EventNotifier(List.of(new LockListener() {
@@ -115,7 +115,7 @@ class EventNotifierTest {
     }
 
     @Test
-    void listenerThatIsBusyWhileTheClientCloses_isToldOneAfterTheOther() throws InterruptedException {
+    void lost_whileAListenerIsBusyAndTheClientCloses_isPublishedInOrder() throws InterruptedException {
         List<LockLost> told = new CopyOnWriteArrayList<>();
         Set<Thread> threads = ConcurrentHashMap.newKeySet();
         CountDownLatch go = new CountDownLatch(1);
@@ -131,7 +131,7 @@ class EventNotifierTest {
         events.lost(losses.get(1), () -> true);
         events.awaitTold(Duration.ofMillis(1));
         events.lost(losses.get(2), () -> true);
-        assertThat(told).as("it is busy").isEmpty();
+        assertThat(told).as("the listener is busy").isEmpty();
         go.countDown();
         await().until(() -> told.size() == 3);
         assertThat(told).isEqualTo(losses);
@@ -142,7 +142,7 @@ class EventNotifierTest {
         }
     }
 
-    /** A logger that hangs until the test lets it go on; by whom it was called. */
+    /** A logger that hangs until the test releases it. */
     private static final class HangingLog implements AutoCloseable {
 
         private final PrintStream err = System.err;
@@ -176,7 +176,7 @@ class EventNotifierTest {
     }
 
     @Test
-    void awaitTold_whileAListenerIsBusyAndTheLoggerHangs_ends() throws InterruptedException {
+    void awaitTold_whileAListenerIsBusyAndTheLoggerHangs_returns() throws InterruptedException {
         CountDownLatch go = new CountDownLatch(1);
         EventNotifier events = new EventNotifier(LossListener.to(loss -> HangingLog.hang(go)));
         try (HangingLog log = new HangingLog()) {
@@ -193,7 +193,7 @@ class EventNotifierTest {
     }
 
     @Test
-    void lost_whileNoThreadCanBeStartedForListenersAndTheLoggerHangs_ends() throws InterruptedException {
+    void lost_whileNoThreadCanBeStartedAndTheLoggerHangs_returns() throws InterruptedException {
         List<LockLost> told = new CopyOnWriteArrayList<>();
         AtomicBoolean scarce = new AtomicBoolean(true);
         Threads threads = Threads.of(

@@ -43,7 +43,7 @@ class MonitoredRedisTest {
     private boolean movesNext;
     private boolean hasNoMaster;
     private boolean replaced;
-    /** With something that happens before it is read. */
+    /** A clock with a hook that runs before each reading. */
     private final Clock stepping = new Clock() {
         @Override
         public long nanoTime() {
@@ -62,7 +62,7 @@ class MonitoredRedisTest {
 
     private @Nullable MonitoredRedis several;
 
-    /** One of several servers. */
+    /** A Redis that is a single server of several. */
     private class One extends ForwardingRedis {
 
         One(InMemoryRedis twin) {
@@ -122,18 +122,18 @@ class MonitoredRedisTest {
     }
 
     @Test
-    void outageThatWasToldAsBegun_isToldAsEnded_alsoIfTheMastersChangeMeanwhile() {
+    void outage_whileTheMastersChange_isPublishedFromStartToEnd() {
         outage(true, 0);
     }
 
     @Test
-    void outageThatWasToldAsBegun_isToldAsEnded_alsoIfNobodyAskedForLong() {
+    void outage_withoutCallsForALongTime_isPublishedFromStartToEnd() {
         outage(false, 60_000);
     }
 
-    /** Nobody asks that server any more. */
+    /** No call goes to that server any more. */
     @Test
-    void outageOfAServerThatIsReplacedWhileACallFails_isToldAsEnded() {
+    void outage_ofAServerReplacedWhileACallFails_isPublishedFromStartToEnd() {
         replaced = true;
         movesWhileItFails = true;
         fake.advanceMillis(1_000);
@@ -149,9 +149,9 @@ class MonitoredRedisTest {
         }
     }
 
-    /** As in a cluster that has lost the only master of a slot. */
+    /** A cluster may lose the only master of a slot. */
     @Test
-    void wantOfAMaster_isToldAsBegunAndAsEnded_eachTime() {
+    void outage_ofAKeyWithoutAMaster_isPublishedFromStartToEndEachTime() {
         fake.advanceMillis(1_000);
         try (InMemoryRedis twin = new InMemoryRedis(fake.server())) {
             MonitoredRedis monitored = new MonitoredRedis(Settings.DEFAULTS, fake, new One(twin), events);
@@ -162,7 +162,7 @@ class MonitoredRedisTest {
                 down = true;
                 assertThatThrownBy(() -> monitored.run(call, 3_000_000_000L))
                         .isInstanceOf(RedisException.Unanswered.class);
-                // Another lock has a new master, this one has none.
+                // Another lock has a new master, this lock has none.
                 monitored.moved();
                 int all = 2 * time;
                 await().until(() -> told.size() == all - 1);
@@ -177,7 +177,7 @@ class MonitoredRedisTest {
     }
 
     @Test
-    void replyThatNoServerGave_endsNoOutage() {
+    void run_withAReplyOfNoServer_endsNoOutage() {
         fake.advanceMillis(1_000);
         try (InMemoryRedis twin = new InMemoryRedis(fake.server())) {
             Redis unasked = new One(twin) {

@@ -7,7 +7,7 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Which versions of a server are refused; no binary of those is at hand. */
+/** Tests which versions of a server are refused, without their binaries. */
 class ServerRequirementsVersionTest {
 
     @ParameterizedTest

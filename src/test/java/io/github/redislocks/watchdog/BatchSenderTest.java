@@ -23,7 +23,7 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What is sent together to a server, and what each job hears. The test takes the turns of the sender's thread. */
+/** Tests the pipelines to a server and the outcome of each job. The test calls the sender instead of its thread. */
 class BatchSenderTest {
 
     private static final long MILLI = 1_000_000;
@@ -33,7 +33,7 @@ class BatchSenderTest {
 
     private final FakeClock clock = new FakeClock();
     private final Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
-    /** What each pipeline was. */
+    /** The size of each pipeline. */
     private final List<Integer> pipelines = new ArrayList<>();
 
     private final List<Long> timeouts = new ArrayList<>();
@@ -92,7 +92,7 @@ class BatchSenderTest {
         return calls.stream().map(one -> outcome).toList();
     }
 
-    /** Notes what it is told. */
+    /** A job that records the calls of its methods. */
     private class Question implements Job {
 
         final List<String> told = new ArrayList<>();
@@ -181,7 +181,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void answersThatNoServerGave_endNoOutage_andDoNotStandForThoseThatAreMissing() {
+    void run_withRepliesOfNoServer_endsNoOutage() {
         Outcome unasked = Outcome.of(new Reply(Reply.UNASKED, List.of()));
         clock.advanceMillis(1_000);
         server = calls -> {
@@ -197,12 +197,12 @@ class BatchSenderTest {
         assertThat(monitored.of(call.keys().get(0)).silence(clock.nanoTime())).isPositive();
         server = calls -> all(calls, unasked);
         send(false, questions(70));
-        assertThat(pipelines).as("nothing says that Redis is away").containsExactly(32, 70);
+        assertThat(pipelines).as("no sign that Redis is away").containsExactly(32, 70);
         assertThat(monitored.of(call.keys().get(0)).silence(clock.nanoTime())).isPositive();
     }
 
     @Test
-    void batch_isSentInPipelinesAndEachJobHearsItsAnswer() {
+    void run_sendsPipelines_andEachJobGetsItsReply() {
         List<Question> jobs = questions(70);
         assertThat(sender.isIdle()).isTrue();
         sender.send(new ArrayList<>(jobs), false);
@@ -218,13 +218,13 @@ class BatchSenderTest {
     }
 
     @Test
-    void pipeline_isAsLongAsWhatItHasToDo() {
+    void pipeline_isBoundedByTheNumberOfHolds() {
         send(false, List.of(new Question(31, TIMEOUT), new Question(40, TIMEOUT), new Question(1, TIMEOUT)));
         assertThat(pipelines).containsExactly(2, 1);
     }
 
     @Test
-    void pipelines_toAServerThatIsFar_areLongerUpToABound() {
+    void pipelines_toADistantServer_areLongerUpToABound() {
         server = calls -> {
             clock.advanceMillis(1);
             return all(calls, OK);
@@ -247,7 +247,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void answers_areWaitedForAsLongAsTheyAreWorthIt_butLongEnoughForADistantServer() {
+    void timeout_isThePatienceOfTheJobs_butLongEnoughForADistantServer() {
         assertThat(timeout(5 * MILLI)).as("nothing is known").isEqualTo(750 * MILLI);
         assertThat(timeout(5 * MILLI)).as("near").isEqualTo(100 * MILLI);
         assertThat(timeout(300 * MILLI)).isEqualTo(300 * MILLI);
@@ -271,7 +271,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void jobThatIsNotToBeSentAnyMore_isLeftOut() {
+    void job_thatNeedNotBeSentAnyMore_isLeftOut() {
         Question withdrawn = new Question() {
             @Override
             public boolean begin() {
@@ -286,7 +286,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void serverThatDoesNotAnswer_isAskedOnceOnly() {
+    void run_withoutAReply_sendsNoFurtherPipeline() {
         server = calls -> all(calls, AWAY);
         List<Question> jobs = questions(33);
         send(false, jobs);
@@ -299,7 +299,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void serverThatIsNotReady_isThere() {
+    void run_withAReplyOfAServerThatIsNotReady_isNoOutage() {
         server = calls -> all(calls, Outcome.of(new RedisException.Unready("young", 1)));
         List<Question> jobs = questions(33);
         send(false, jobs);
@@ -310,7 +310,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void serverThatAnswersAgain_isThere() {
+    void run_withAReplyAfterAnOutage_endsTheOutage() {
         server = calls -> all(calls, AWAY);
         send(false, questions(1));
         for (Outcome answer : List.of(OK, Outcome.of(new RedisException.Unready("young", 1)))) {
@@ -322,7 +322,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void batchThatMeetsAnError_endsItsJobs() {
+    void run_thatMeetsAnError_endsTheJobs() {
         server = calls -> {
             throw new OutOfMemoryError("of the test");
         };
@@ -334,7 +334,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void jobThatThrowsAtItsReply_countsAsUnanswered_andTheNextJobGetsItsReply() {
+    void run_withAJobThatThrows_countsItAsUnanswered_andServesTheNext() {
         Question broken = new Question() {
             @Override
             public void answered(Reply reply, long sentNanos) {
@@ -348,7 +348,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void pingThatFails_hindersNothing() {
+    void run_withAPingThatFails_completes() {
         pinged = () -> {
             throw new RedisException.Unanswered("away", true, null);
         };
@@ -367,7 +367,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void urgentCommand_isSentBetweenThePipelinesOfABatch() {
+    void sendNow_duringABatch_sendsBetweenItsPipelines() {
         Command first = sendNow();
         assertThat(sender.isIdle()).isFalse();
         List<Command> later = new ArrayList<>();
@@ -386,7 +386,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void urgentCommands_areSentInPipelinesOfTheirOwn() {
+    void sendNow_ofMany_usesSeparatePipelines() {
         List<Command> commands = Stream.generate(this::sendNow).limit(33).toList();
         sender.run();
         assertThat(pipelines).containsExactly(32);
@@ -398,7 +398,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void urgentCommands_toAServerThatIsFar_areSentInLongerPipelines() {
+    void sendNow_toADistantServer_usesLongerPipelines() {
         server = calls -> {
             clock.advanceMillis(1);
             return all(calls, OK);
@@ -411,7 +411,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void urgentCommands_toAServerThatDoesNotAnswer_waitForOneTimeoutTogether() {
+    void sendNow_withoutAReply_failsAllAfterOneTimeout() {
         server = calls -> all(calls, AWAY);
         List<Command> commands = Stream.generate(this::sendNow).limit(100).toList();
         sender.run();
@@ -425,18 +425,18 @@ class BatchSenderTest {
     }
 
     @Test
-    void refusal_isAnAnswer() {
+    void run_withARefusal_sendsTheNextPipeline() {
         server = calls -> all(calls, Outcome.of(new RedisException.Refused("WRONGTYPE", null)));
         List<Command> commands = Stream.generate(this::sendNow).limit(33).toList();
         sender.run();
-        assertThat(commands.get(32).unanswered).as("it waits for its turn").isZero();
+        assertThat(commands.get(32).unanswered).as("it is in the next pipeline").isZero();
         List<Question> jobs = questions(33);
         send(false, jobs);
         assertThat(jobs.get(32).told).containsExactly("begin", "WRONGTYPE", "end");
     }
 
     @Test
-    void urgentCommand_thatFailsAtThat_isUnderWayNoLonger_norAreOthers() {
+    void sendNow_withACommandThatThrowsWhenItFails_endsAllCommands() {
         server = calls -> all(calls, AWAY);
         Stream.generate(this::sendNow).limit(32).forEach(command -> {});
         Command broken = new Command() {
@@ -456,7 +456,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void urgentCommand_thatNobodyCouldAnswer_isUnderWayNoLonger() {
+    void sendNow_withACommandThatMakesNoCall_endsTheCommand() {
         Command command = new Command() {
             @Override
             public Call call() {
@@ -471,7 +471,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void senderThatIsClosed_leavesUrgentCommandsToOthers() {
+    void close_leavesUrgentCommandsToOtherSenders() {
         Command waiting = sendNow();
         sender.close();
         assertThat(waiting.isUnderWay()).isFalse();
@@ -484,7 +484,7 @@ class BatchSenderTest {
     }
 
     @Test
-    void sender_knowsWhenItWasUsedLast() {
+    void usedNanos_isTheTimeOfTheLastWork() {
         long made = clock.nanoTime();
         clock.advanceMillis(1);
         assertThat(sender.usedNanos()).isEqualTo(made);

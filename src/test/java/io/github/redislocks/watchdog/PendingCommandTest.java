@@ -11,7 +11,7 @@ import io.github.redislocks.state.LockKeys;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** When a command is sent whose caller has gone, and when no more. */
+/** Tests when a pending command is due, and when it is done or given up. */
 class PendingCommandTest {
 
     private static final long SECOND = 1_000_000_000;
@@ -20,7 +20,7 @@ class PendingCommandTest {
     private final FakeClock clock = new FakeClock();
     private final Waiting command = new Waiting();
 
-    /** One that is to be sent once more a second after each answer. */
+    /** A command that wants to be sent again a second after each reply. */
     private final class Waiting extends PendingCommand {
 
         private int givenUp;
@@ -59,7 +59,7 @@ class PendingCommandTest {
     }
 
     @Test
-    void answered_andToWait_isNotDueSooner() {
+    void answered_withAPause_isDueAfterThePause() {
         command.begin();
         command.answered(new Reply("DONE", List.of()), clock.nanoTime());
         command.end();
@@ -68,7 +68,7 @@ class PendingCommandTest {
     }
 
     @Test
-    void ended_andNobodyToldWhatBecameOfIt_isDueSoon() {
+    void end_withoutAnOutcome_isDueSoon() {
         command.begin();
         assertThat(command.isUnderWay()).isTrue();
         command.end();
@@ -78,7 +78,7 @@ class PendingCommandTest {
     }
 
     @Test
-    void withoutAnAnswer_untilItsTimeIsOver_isGivenUpOnce() {
+    void isDue_afterItsTime_givesUpOnce() {
         assertThat(command.isDue(UNTIL)).isTrue();
         assertThat(command.isDone()).isFalse();
         assertThat(command.isDue(UNTIL + 1)).isFalse();
@@ -88,7 +88,7 @@ class PendingCommandTest {
     }
 
     @Test
-    void answered_andDone_isNotDueAgain() {
+    void answered_withDone_isNotDueAgain() {
         command.wait = PendingCommand.DONE;
         command.begin();
         command.answered(new Reply("DONE", List.of()), clock.nanoTime());
@@ -99,7 +99,7 @@ class PendingCommandTest {
     }
 
     @Test
-    void notAnswered_isDueAfterAPause_andSaysSo() {
+    void failed_isDueAfterAPause() {
         clock.advanceMillis(5);
         long now = clock.nanoTime();
         command.begin();
@@ -112,7 +112,7 @@ class PendingCommandTest {
     }
 
     @Test
-    void whatItWouldEnd_ifThatIsStillWanted_isAskedForAgainALittleLater() {
+    void isDue_whileTheHoldIsInUse_checksAgainSoon() {
         command.need = PendingCommand.Need.LATER;
         long now = clock.nanoTime();
         assertThat(command.isDue(now)).isFalse();
@@ -123,7 +123,7 @@ class PendingCommandTest {
     }
 
     @Test
-    void hastened_isDueAtOnce() {
+    void hasten_makesItDueAtOnce() {
         command.begin();
         command.answered(new Reply("DONE", List.of()), clock.nanoTime());
         clock.advanceMillis(1);
@@ -135,7 +135,7 @@ class PendingCommandTest {
     }
 
     @Test
-    void ended_afterItsAnswer_waitsAsTheAnswerSaid() {
+    void end_afterAReply_keepsItsPause() {
         command.begin();
         command.answered(new Reply("DONE", List.of()), clock.nanoTime());
         long next = command.nextTryNanos();

@@ -39,7 +39,7 @@ class SweepTest {
     private final List<Integer> batches = new CopyOnWriteArrayList<>();
     private final AtomicInteger pings = new AtomicInteger();
     private final AtomicBoolean noThread = new AtomicBoolean();
-    /** What the server of the key "held" waits for. */
+    /** Blocks the server of the key "held". */
     private final CountDownLatch held = new CountDownLatch(1);
 
     private final Redis redis = new Redis() {
@@ -173,7 +173,7 @@ class SweepTest {
         return new Sweep(clock, watchdog, CHANNEL, 0);
     }
 
-    /** One walk on which these jobs are due, each at the server of its key. */
+    /** Walks once; these jobs are due, each at the server of its key. */
     private void walk(String keys, Question... jobs) {
         Task task = (now, horizon, due) -> {
             for (int i = 0; i < jobs.length; i++) {
@@ -191,7 +191,7 @@ class SweepTest {
     }
 
     @Test
-    void walk_endsWithWhatIsDueSoonest() {
+    void over_returnsTheEarliestTime() {
         assertThat(sweep().over(List.of(), 0)).isEqualTo(Long.MAX_VALUE);
         assertThat(sweep().over(List.of((now, horizon, due) -> 7, (now, horizon, due) -> horizon), 5))
                 .isEqualTo(5);
@@ -214,7 +214,7 @@ class SweepTest {
     }
 
     @Test
-    void jobs_areSentTogetherToTheirServers() {
+    void over_sendsOneBatchToEachServer() {
         Question[] jobs = {new Question(false), new Question(false), new Question(false)};
         walk("a b a", jobs);
         for (Question job : jobs) {
@@ -226,7 +226,7 @@ class SweepTest {
     }
 
     @Test
-    void serverWithABatchToAnswer_isGivenNoOther() {
+    void over_withABusyServer_leavesItsJobsOut() {
         Question first = new Question(false);
         walk("held", first);
         await().until(() -> batches.size() == 1);
@@ -238,7 +238,7 @@ class SweepTest {
         first.awaitEnd();
     }
 
-    /** A command that waits for its turn. */
+    /** A command that is done after its first reply. */
     private class Command extends PendingCommand {
 
         Command(String key) {
@@ -257,7 +257,7 @@ class SweepTest {
     }
 
     @Test
-    void commandsWithoutNumber_areSentByParts_andAJobWaitsForNoMoreThanOne() {
+    void over_withManyCommands_sendsThemInParts_andAJobWaitsForOnePart() {
         List<Command> commands =
                 Stream.generate(() -> new Command("a")).limit(1_000).toList();
         Question job = new Question(false);
@@ -284,9 +284,9 @@ class SweepTest {
         assertThat(walks).isBetween(4, 5);
     }
 
-    /** Else those of a client with very many holds, which rests for long, would not be sent in time. */
+    /** Otherwise a client with very many holds, which rests for long, would not send its commands in time. */
     @Test
-    void commandsWithoutNumber_ofAWatchdogThatRests_areAsManyAsItRestsFor() {
+    void over_beforeALongRest_sendsMoreCommands() {
         List<Command> commands =
                 Stream.generate(() -> new Command("a")).limit(1_000).toList();
         new Sweep(clock, watchdog, CHANNEL, TimeUnit.MILLISECONDS.toNanos(60))
@@ -301,7 +301,7 @@ class SweepTest {
     }
 
     @Test
-    void commands_behindManyJobs_areSentWithThem() {
+    void over_withACommandBehindManyJobs_sendsItWithThem() {
         Question[] jobs = Stream.generate(() -> new Question(false)).limit(300).toArray(Question[]::new);
         Command command = new Command("a");
         sweep().over(
@@ -321,7 +321,7 @@ class SweepTest {
     }
 
     @Test
-    void jobsWithoutNumber_areSentAtOnce() {
+    void over_withManyJobs_sendsAllAtOnce() {
         Question[] jobs = Stream.generate(() -> new Question(false)).limit(300).toArray(Question[]::new);
         walk("a ".repeat(jobs.length), jobs);
         jobs[jobs.length - 1].awaitEnd();
@@ -354,7 +354,7 @@ class SweepTest {
     }
 
     @Test
-    void senderWithoutWorkForAMinute_isClosed_exceptTheOnlyOne() {
+    void sender_idleForAMinute_isClosedUnlessItIsTheOnlyOne() {
         watchdog.start(ping, List.of());
         walk("a");
         Thread a = watchdog.threads().get(1);
@@ -377,7 +377,7 @@ class SweepTest {
     }
 
     @Test
-    void close_endsItsThreads_andThoseMadeLater() throws InterruptedException {
+    void close_stopsAllThreads_andThreadsOfLaterSenders() throws InterruptedException {
         watchdog.start(ping, List.of());
         walk("a");
         List<Thread> threads = watchdog.threads();
@@ -389,7 +389,7 @@ class SweepTest {
         }
     }
 
-    /** As a leave does whose successor has gone. */
+    /** A leave whose successor has gone adds another leave. */
     @Test
     void hasCommands_whileTheLastCommandAddsAnother_isTrue() {
         Command next = new Command("a");
@@ -418,7 +418,7 @@ class SweepTest {
     }
 
     @Test
-    void ping_isSentOnceToTheServerOfTheMailbox_ifAJobWantsOne() {
+    void over_withAJobThatWantsAPing_pingsTheMailboxOnce() {
         Question plain = new Question(false);
         Question pinging = new Question(true);
         walk("a b", plain, pinging);
@@ -434,7 +434,7 @@ class SweepTest {
     }
 
     @Test
-    void sendersOfServers_areMadeOnce() {
+    void over_twice_usesTheSameSender() {
         walk("a");
         walk("a");
         assertThat(watchdog.threads()).hasSize(2);

@@ -15,15 +15,15 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * Logs that a server does not answer, that it answers again, and that it refuses calls, and reports outages to the
- * listeners. It limits how often it logs.
+ * Reports to the log and to the listeners that a server does not reply and that it replies again, and logs refusals.
+ * Limits how often it logs.
  */
-public final class OutageNews implements Availability.Witness {
+public final class OutageReporter implements Availability.Observer {
 
     /** The least time between two log entries about the same kind of refusal. */
     private static final long REFUSED_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-    /** The most kinds of refusals that are told apart; all others count as one kind. */
+    /** How many kinds of refusals are logged separately; all others count as one kind. */
     private static final int KINDS = 32;
 
     private final String what;
@@ -34,19 +34,19 @@ public final class OutageNews implements Availability.Witness {
     private volatile String failure = "";
 
     private final LogLimiter outage = new LogLimiter();
-    /** Held while a beginning or an end is reported, so that listeners hear of them in their order. */
-    private final ReentrantLock telling = new ReentrantLock();
+    /** Guards the reports, so that listeners get the start of an outage before its end. */
+    private final ReentrantLock reporting = new ReentrantLock();
     /** When a refusal was last logged, by its kind, which is the first word of the server's error. */
-    private final ConcurrentMap<String, Long> refusalsToldNanos = new ConcurrentHashMap<>();
+    private final ConcurrentMap<String, Long> refusalsLoggedNanos = new ConcurrentHashMap<>();
 
     /**
-     * Makes the news of one server, or of servers that replace each other.
+     * Reports about one server, or about servers that replace each other.
      *
      * @param what the subject of the log entries' sentences
      * @param silent whether failures are not reported: before the client has connected, and once it closes
-     * @param events tells the user's listeners
+     * @param events notifies the user's listeners
      */
-    public OutageNews(String what, Supplier<String> address, BooleanSupplier silent, EventNotifier events) {
+    public OutageReporter(String what, Supplier<String> address, BooleanSupplier silent, EventNotifier events) {
         this.what = what;
         this.address = address;
         this.silent = silent;
@@ -58,7 +58,7 @@ public final class OutageNews implements Availability.Witness {
         if (silent.getAsBoolean()) {
             return;
         }
-        telling.lock();
+        reporting.lock();
         try {
             if (outage.start(sinceNanos, now)) {
                 events.log()
@@ -70,14 +70,14 @@ public final class OutageNews implements Availability.Witness {
                 events.outageBegan(address, this.failure, now - sinceNanos);
             }
         } finally {
-            telling.unlock();
+            reporting.unlock();
         }
     }
 
     @Override
-    public void heard(long now) {
+    public void answered(long now) {
         if (outage.isLogged()) {
-            tellEnd(
+            reportEnd(
                     now,
                     (server, millis) ->
                             Loggers.CONNECTION.info("{} is back: {} answers again after {} ms", what, server, millis));
@@ -86,7 +86,7 @@ public final class OutageNews implements Availability.Witness {
 
     @Override
     public void replaced(long now) {
-        tellEnd(now, (server, millis) -> {
+        reportEnd(now, (server, millis) -> {
             if (server.isEmpty()) {
                 Loggers.CONNECTION.info("{} names a master again, after {} ms in which a lock had none", what, millis);
             } else {
@@ -97,11 +97,12 @@ public final class OutageNews implements Availability.Witness {
     }
 
     /**
-     * Reports the end of the outage that was reported, if there is one; entry: logs it, given the server and the time
-     * in ms.
+     * Reports the end of an outage, if its start was reported.
+     *
+     * @param entry logs the end, given the server and the time in ms
      */
-    private void tellEnd(long now, BiConsumer<String, Long> entry) {
-        telling.lock();
+    private void reportEnd(long now, BiConsumer<String, Long> entry) {
+        reporting.lock();
         try {
             long since = outage.stop();
             if (since != 0) {
@@ -110,7 +111,7 @@ public final class OutageNews implements Availability.Witness {
                 events.outageEnded(address, failure, now - since);
             }
         } finally {
-            telling.unlock();
+            reporting.unlock();
         }
     }
 
@@ -119,7 +120,7 @@ public final class OutageNews implements Availability.Witness {
         refuses(call.script().name(), failure, now);
     }
 
-    /** The server has replied that it cannot do what this names. */
+    /** Logs that the server refuses the named operation. */
     public void refuses(String what, RedisException failure, long now) {
         String text = String.valueOf(failure.getMessage());
         // MonitoredRedis logs CROSSSLOT, since it knows what to do.
@@ -132,11 +133,11 @@ public final class OutageNews implements Availability.Witness {
 
     private boolean isNewRefusal(String text, long now) {
         String word = text.split("[ :]", 2)[0];
-        String kind = refusalsToldNanos.size() < KINDS || refusalsToldNanos.containsKey(word) ? word : "";
-        Long told = refusalsToldNanos.get(kind);
-        if (told == null) {
-            return refusalsToldNanos.putIfAbsent(kind, now) == null;
+        String kind = refusalsLoggedNanos.size() < KINDS || refusalsLoggedNanos.containsKey(word) ? word : "";
+        Long logged = refusalsLoggedNanos.get(kind);
+        if (logged == null) {
+            return refusalsLoggedNanos.putIfAbsent(kind, now) == null;
         }
-        return now - told >= REFUSED_AGAIN_NANOS && refusalsToldNanos.replace(kind, told, now);
+        return now - logged >= REFUSED_AGAIN_NANOS && refusalsLoggedNanos.replace(kind, logged, now);
     }
 }

@@ -24,9 +24,9 @@ import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** When the log tells of an outage, and how often. */
+/** Tests when an outage is logged, and how often. */
 @Isolated("It looks at what all threads log")
-class OutageNewsTest {
+class OutageReporterTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
@@ -35,7 +35,7 @@ class OutageNewsTest {
     private final Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
     private final AtomicBoolean closed = new AtomicBoolean();
     private final EventNotifier events = new EventNotifier(List.of());
-    private final OutageNews news = new OutageNews("Redis", () -> "host:6379", closed::get, events);
+    private final OutageReporter news = new OutageReporter("Redis", () -> "host:6379", closed::get, events);
 
     private String said(Runnable what) {
         return Logged.infoBy(Loggers.CONNECTION, () -> {
@@ -51,9 +51,9 @@ class OutageNewsTest {
                 .replaceAll(";[^;]*\\n", ";");
     }
 
-    /** The answer comes between the mark that the outage is told and its event. */
+    /** The server replies while another thread reports the outage. */
     @Test
-    void outage_thatEndsWhileItsBeginningIsTold_isHeardInOrder() throws InterruptedException {
+    void answered_whileTheOutageIsReported_publishesStartBeforeEnd() throws InterruptedException {
         List<String> heard = new CopyOnWriteArrayList<>();
         EventNotifier listened = new EventNotifier(List.of(new LockListener() {
             @Override
@@ -67,7 +67,7 @@ class OutageNewsTest {
             }
         }));
         AtomicReference<Runnable> answer = new AtomicReference<>();
-        OutageNews told = new OutageNews(
+        OutageReporter told = new OutageReporter(
                 "Redis",
                 () -> {
                     Runnable comes = answer.getAndSet(null);
@@ -78,7 +78,7 @@ class OutageNewsTest {
                 },
                 closed::get,
                 listened);
-        Thread answered = new Thread(() -> told.heard(3 * SECOND));
+        Thread answered = new Thread(() -> told.answered(3 * SECOND));
         answer.set(() -> {
             answered.start();
             await().until(() -> !answered.isAlive() || answered.getState() == Thread.State.WAITING);
@@ -90,25 +90,25 @@ class OutageNewsTest {
     }
 
     @Test
-    void outage_isToldOnceAndEndedOnce() {
+    void outage_isLoggedOnceAtItsStartAndOnceAtItsEnd() {
         String log = said(() -> {
-            news.heard(1);
+            news.answered(1);
             news.away(silent, 1 * SECOND, 2 * SECOND);
             news.away(silent, 1 * SECOND, 3 * SECOND);
-            news.heard(5 * SECOND);
-            news.heard(6 * SECOND);
+            news.answered(5 * SECOND);
+            news.answered(6 * SECOND);
         });
         assertThat(pairs(log)).isEqualTo("is away;is back;");
         assertThat(log).contains("Redis is away: no answer.", "Redis is back: host:6379 answers again after 4000 ms");
     }
 
     @Test
-    void outagesOnEnd_areToldNoFasterThanOneReads() {
+    void outages_inQuickSuccession_areLoggedAtMostEveryTenSeconds() {
         String log = said(() -> {
             for (int i = 0; i < 100; i++) {
                 long now = (20 + i) * SECOND / 10;
                 news.away(silent, now, now);
-                news.heard(now + 1);
+                news.answered(now + 1);
                 news.refuses(call, full, now);
             }
             news.away(silent, 13 * SECOND, 13 * SECOND);
@@ -118,7 +118,7 @@ class OutageNewsTest {
     }
 
     @Test
-    void refusals_areToldByTheirKind() {
+    void refusals_areLoggedOncePerKindAndMinute() {
         RedisException readOnly = new RedisException.Refused("READONLY You can't write", null);
         RedisException denied = new RedisException.Refused("NOPERM: no", null);
         String log = said(() -> {
@@ -138,30 +138,30 @@ class OutageNewsTest {
     }
 
     @Test
-    void serverThatIsReplaced_isNotAwayAnyMore() {
+    void replaced_afterAnOutage_endsTheOutage() {
         String log = said(() -> {
             news.replaced(1);
             news.away(silent, 1 * SECOND, 2 * SECOND);
             news.replaced(4 * SECOND);
-            news.heard(5 * SECOND);
+            news.answered(5 * SECOND);
         });
         assertThat(pairs(log)).isEqualTo("is away;at host:6379 has been replaced;");
         assertThat(log).contains("Redis at host:6379 has been replaced after 3000 ms");
     }
 
     @Test
-    void beforeTheStartAndAfterTheEnd_isNoNews() {
+    void away_beforeTheConnectionAndAfterTheClose_isNotLogged() {
         closed.set(true);
         assertThat(said(() -> {
                     news.away(silent, 1, 2);
                     news.refuses(call, full, 2);
-                    news.heard(3);
+                    news.answered(3);
                 }))
                 .isEmpty();
     }
 
     @RepeatedTest(50)
-    void threadsThatMeetIt_tellItOnce() {
+    void away_byManyThreads_isLoggedOnce() {
         AtomicInteger errors = new AtomicInteger();
         String log = said(() -> {
             CountDownLatch together = new CountDownLatch(4);
@@ -185,7 +185,7 @@ class OutageNewsTest {
                     errors.incrementAndGet();
                 }
             }
-            news.heard(3 * SECOND);
+            news.answered(3 * SECOND);
         });
         assertThat(errors).hasValue(0);
         assertThat(pairs(log)).isEqualTo("is away;is back;");
