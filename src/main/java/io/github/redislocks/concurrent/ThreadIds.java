@@ -44,8 +44,9 @@ public final class ThreadIds {
         }
         try {
             return (long) THREAD_ID.invokeExact(thread);
+        } catch (RuntimeException | Error e) {
+            throw e;
         } catch (Throwable e) {
-            Steps.rethrow(e);
             throw new IllegalStateException(e);
         }
     }

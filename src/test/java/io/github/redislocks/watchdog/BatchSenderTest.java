@@ -293,7 +293,7 @@ class BatchSenderTest {
         assertThat(pipelines).containsExactly(32);
         assertThat(jobs.get(0).told).containsExactly("begin", "away", "end");
         assertThat(jobs.get(32).told)
-                .containsExactly("begin", "not sent, since those before it were not answered", "end");
+                .containsExactly("begin", "not sent, since Redis did not answer the requests before it", "end");
         clock.advanceMillis(1);
         assertThat(monitored.of(call.keys().get(0)).age(clock.nanoTime())).isPositive();
     }

@@ -1,17 +1,17 @@
 -- Takes the lock for an attempt; if it is busy, takes or renews the attempt's place in the queue, or replies BUSY.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), or '' for no place,
---          suspect: the highest attempt of the client whose hold was lost after the caller had it, mode: barge takes a
---          free lock even if there are waiters; queue takes it only if no place is ahead; try is barge, and 'queue try'
---          queue, of an attempt that does not wait, and whose client listens; then, of a residence, the last token that
---          its client gave out
+--          suspect: the highest attempt of the client whose hold was lost after lock() had returned it,
+--          mode: barge takes a free lock even if there are waiters; queue takes it only if no place is ahead; try is
+--          barge, and 'queue try' is queue, for an attempt that does not wait and whose client listens;
+--          then, if the owner is a residence, the last token that its client gave out
 -- returns  OK token lost now | BUSY pttl now | RESIDENT pttl now: a residence has the lock |
 --          QUEUED last-token pttl now | LATE now
 local owner, attempt, lease, claim = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
--- The caller has given up long ago.
+-- The caller has given up by now.
 if now > tonumber(ARGV[4]) then
     return {'LATE', now}
 end
@@ -24,7 +24,7 @@ local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'lost')
 --@include hold
 --@include busy
 
--- The lock is free and has no waiters; at most its fence is there.
+-- The lock is free and has no waiters; only its fence may exist.
 if not held[1] and call('exists', KEYS[2], KEYS[5]) == 0 then
     local token, lost = mint(call('get', KEYS[4]))
     hold(KEYS[1], KEYS[4], owner, attempt, 1, lease, token)
@@ -51,7 +51,7 @@ end
 
 --@include line
 
--- Another owner holds the lock, or a later attempt of this thread does; in that case this request is late.
+-- Another owner holds the lock, or a later attempt of this thread does: then this request is late.
 local holder = tonumber(held[2] or 0)
 if held[1] and (held[1] ~= owner or holder > tonumber(attempt)) then
     local pttl = redis.call('pttl', lock)
@@ -67,12 +67,12 @@ local last
 if held[2] == attempt then
     extend(lock, lease)
     if #lease > 7 then
-        -- The hold may have been granted for a claim only, and now wants a lease of hours.
+        -- The hold may have had a claim only, and now gets a lease of hours.
         redis.call('pexpire', fence, memory(lease))
     end
     return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
 elseif held[1] then
-    -- An earlier attempt of this thread left this hold behind. The thread does not know of it, so nobody uses it.
+    -- An earlier attempt of this thread left this hold behind. The thread does not know of this hold.
     last = abandon(held[3], holder <= tonumber(ARGV[6]), held[4], redis.call('hget', lock, 'signal'), ARGV[8])
 else
     last = redis.call('get', fence)
@@ -89,7 +89,7 @@ if string.find(ARGV[7], 'queue') and redis.call('exists', queue) == 1 then
     if winner and claim then
         return {'QUEUED', token, redis.call('pttl', lock), now}
     end
-    -- No waiter could be told, but a place is ahead of this one, and its client will ask.
+    -- No waiter could be notified, but a place is ahead of this attempt, and its client will ask.
     if winner or redis.call('exists', queue) == 1 then
         if held[1] and not winner then
             remember(last)

@@ -1,4 +1,4 @@
--- Answers the try of another client: it may ask again. See ADR 37.
+-- Answers the try of another client: the try may ask again. See ADR 37.
 -- KEYS     lock
 -- ARGV     client, attempt
 -- returns  OK

@@ -1,30 +1,30 @@
 -- Reports, when a client connects, what kind of server this is and whether the user may run the commands of the
--- scripts. The keys are those of a lock that no user can name; the keys are deleted afterwards.
+-- scripts. The script deletes its keys, which belong to a lock that no user can name.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     mailbox
 -- returns  CHECKED version role master policy command refusal run-id cluster offset started(µs) now(µs): texts are '' if the server
---          does not tell; command and refusal are those of the first command that was refused, with PUBLISH tried last;
---          cluster is '1' if the server enforces the slots of a cluster; offset is that of its promotion, -1 if it was
---          not promoted since it started
+--          does not report them; command and refusal: the first command that was refused, with PUBLISH tried last;
+--          cluster is '1' if the server enforces the slots of a cluster; offset: the offset of its promotion, -1 if it
+--          was not promoted since it started
 local lock, queue, fence = KEYS[1], KEYS[2], KEYS[4]
 local time = redis.pcall('time')
 local now = time.err and 0 or time[1] * 1000000 + time[2]
 
 local info = redis.pcall('info')
 info = type(info) == 'string' and info or ''
-local function told(field)
+local function reported(field)
     return string.match(info, field .. ':([^\r\n]*)') or ''
 end
-local master = told('master_host') ~= '' and told('master_host') .. ':' .. told('master_port') or ''
+local master = reported('master_host') ~= '' and reported('master_host') .. ':' .. reported('master_port') or ''
 
-local uptime = tonumber(told('uptime_in_seconds'))
-local version = told('redis_version')
-if told('valkey_version') ~= '' then
-    version = version .. ' (Valkey ' .. told('valkey_version') .. ')'
+local uptime = tonumber(reported('uptime_in_seconds'))
+local version = reported('redis_version')
+if reported('valkey_version') ~= '' then
+    version = version .. ' (Valkey ' .. reported('valkey_version') .. ')'
 end
 
 local tries = {
-    -- First: at maxmemory Redis refuses the other commands only until a script has written something.
+    -- Comes first: at maxmemory Redis refuses the other commands only until a script has written something.
     {'del', lock},
     {'exists', lock},
     {'hset', lock, 'holds', 1},
@@ -56,6 +56,6 @@ for _, try in ipairs(tries) do
 end
 redis.pcall('del', unpack(KEYS))
 return {
-    'CHECKED', version, told('role'), master, told('maxmemory_policy'), command, refusal, told('run_id'),
-    told('cluster_enabled'), told('second_repl_offset'), uptime and now - uptime * 1000000 or '', now,
+    'CHECKED', version, reported('role'), master, reported('maxmemory_policy'), command, refusal, reported('run_id'),
+    reported('cluster_enabled'), reported('second_repl_offset'), uptime and now - uptime * 1000000 or '', now,
 }

@@ -1,4 +1,4 @@
--- Ends a hold behind which nobody waits: the usual case, kept short.
+-- Ends a hold without waiters: the usual case, kept short.
 -- KEYS     lock, fence
 -- ARGV     owner, attempt
 -- returns  1 | LINE: there may be waiters, so release has to be used

@@ -1,7 +1,7 @@
--- Ends those of several holds of one owner behind which nobody waits, each as free does.
+-- Ends those of several holds of one owner that have no waiters, each as free does.
 -- KEYS     lock and fence of each
 -- ARGV     owner, then the attempt for each lock
--- returns  1: all have ended | LINE, then the index of each that has not, counted from 0: release has to be used
+-- returns  1: all have ended | LINE, then the index of each hold that has not ended, counted from 0: use release
 --@include freed
 local line = {'LINE'}
 for i = 1, #KEYS / 2 do

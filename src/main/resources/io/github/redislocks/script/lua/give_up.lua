@@ -1,7 +1,7 @@
--- Ends those of several holds that a client keeps behind which nobody waits, each as free does.
+-- Ends those of several holds that a client keeps that have no waiters, each as free does.
 -- KEYS     lock and fence of each
--- ARGV     for each lock: owner, attempt, the last token that the client gave out if that is not the hold's, or ''
--- returns  1: all have ended | LINE, then the index of each that has not, counted from 0: release has to be used
+-- ARGV     for each lock: owner, attempt, the last token that the client gave out, or '' if it is the token of the hold
+-- returns  1: all have ended | LINE, then the index of each hold that has not ended, counted from 0: use release
 --@include freed
 local line = {'LINE'}
 for i = 1, #KEYS / 2 do

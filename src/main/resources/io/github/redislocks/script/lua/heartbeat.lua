@@ -1,6 +1,6 @@
 -- Renews the place of an attempt, and grants it the lock if the lock is free and no place is ahead; also reports an
--- earlier grant. If the place is gone, a new one in the queue is made, also for an attempt that waited in a Condition,
--- since its signal may have been lost.
+-- earlier grant. If the place is gone, the attempt gets a new place in the queue, even if it waited in a Condition: its
+-- signal may have been lost.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, notAfter(µs), wanted holds, claim(ms)
 -- returns  GRANTED token lost now | QUEUED last-token pttl now | WAITING last-token now | LATE now
@@ -17,7 +17,7 @@ end
 local place = owner .. ':' .. attempt
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
 if held[1] == owner and held[2] == attempt then
-    -- For a claim only: the client may have vanished since it asked.
+    -- For a claim only: the client may have vanished after this request.
     extend(lock, claim)
     return {'GRANTED', tonumber(held[3]), held[4] and 1 or 0, now}
 end
@@ -26,10 +26,10 @@ local _, _, _, id, order = look(place)
 local last = not held[1] and redis.call('get', fence)
 local lost = last and not released(last)
 if order and order ~= '' then
-    -- For as long as somebody waits, the lock has a fence: without one, take would not see that anybody waits.
+    -- The lock has a fence as long as there are waiters: without a fence, take would not see them.
     if not extend(fence, MEMORY) or lost then
         -- The holder vanished, perhaps with a signal, or the server has lost data. The next attempt that takes the lock
-        -- wakes all waiters; no other attempt may come, so this one queues.
+        -- wakes all waiters. Perhaps there is no next attempt, so this attempt queues.
         drop(place)
     else
         note(place, tonumber(ARGV[4]), claim, ' ' .. id .. ' ' .. order)

@@ -1,4 +1,4 @@
--- Reports whether a hold is still there; changes nothing.
+-- Reports whether a hold still exists; changes nothing.
 -- KEYS     lock
 -- ARGV     owner, attempt
 -- returns  1 | GONE

@@ -1,7 +1,7 @@
 -- Included by the scripts that make holds and places. Needs KEYS lock, queue, waiters, fence and the local now(µs).
 local MEMORY = '100000000'
 
--- How long a token is remembered: more than a day longer than a hold with this lease may last.
+-- How long the fence lasts: more than a day longer than a hold with this lease may last.
 local function memory(lease)
     return tonumber(lease) < 10000000 and MEMORY or string.format('%.0f', MEMORY + lease)
 end
@@ -12,7 +12,7 @@ local function released(last)
     return mark == '+' or mark == '-'
 end
 
--- Returns the token after the one in the fence, and 1 if the hold with that one was never released.
+-- Returns the next token, and 1 if the hold with the last token was never released.
 local function mint(last)
     if not last then
         return now, 0
@@ -34,10 +34,10 @@ end
 -- 10 s, so that the queue always lasts longer than any place may live.
 local LINE = 30000
 
--- Publishes a message only to subscribers of this server, which it can count; replicas do not forward it. A client may
--- listen at a replica that was the master when the client subscribed. That client would take itself for the owner,
--- although the master counted no receiver and granted the lock to another waiter.
-local function tell(mailbox, message)
+-- Publishes a message only to subscribers of this server, which the server can count; replicas do not forward it. A
+-- client may listen at a replica that was the master when the client subscribed. That client would believe that it is
+-- the owner, although the master counted no receiver and granted the lock to another waiter.
+local function publish(mailbox, message)
     redis.set_repl(redis.REPL_NONE)
     local reached = redis.pcall('publish', mailbox, message)
     redis.set_repl(redis.REPL_ALL)
@@ -56,13 +56,13 @@ local function tail()
     return score < now and now or score, #last > 0
 end
 
--- Has the client of a residence give the lock up, since somebody waits for it; leaves every other owner alone. For a try,
--- which does not wait, the client is to answer. See ADR 37.
+-- Asks a client that keeps the lock to give it up for a waiter; does nothing for any other owner. For a try, which does
+-- not wait, the client only has to answer. See ADR 37.
 local function recall(owner, attempt, try)
     local client = string.match(owner, '^(.*):r%d+$')
     if client then
         local message = try and ' try ' .. try .. ' ' or ' recall '
-        tell(string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client, attempt .. message .. KEYS[1])
+        publish(string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client, attempt .. message .. KEYS[1])
     end
     return client ~= nil
 end

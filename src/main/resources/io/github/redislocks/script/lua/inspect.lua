@@ -1,9 +1,9 @@
 -- Reports the holder of the lock, the waiters in its queue, and the waiters in its Conditions; changes nothing.
 -- KEYS     lock, queue, conditions
 -- ARGV     the most waiters of each kind to report
--- returns  HELD | KEPT by nobody | FREE, then owner holds token pttl ('' and zeros if free), queue length, how many of
---          the queue follow, owner age(µs) for each of them, then Condition's id, owner, age(µs) for each that waits in
---          one
+-- returns  HELD | KEPT after a release | FREE, then owner holds token pttl ('' and zeros if free), queue length, how many
+--          places follow, owner age(µs) for each place, then Condition's id, owner, age(µs) for each waiter in a
+--          Condition
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 local held = redis.call('hmget', KEYS[1], 'owner', 'holds', 'token', 'kept')

@@ -1,7 +1,8 @@
--- Extends the lease of a vote, and counts a re-entry if asked to, once however often it runs; never makes one.
--- KEYS     lock, and the fence when it is time to keep it alive too
--- ARGV     owner, attempt, ballot, lease(ms), then for a re-entry the count before, or ''; then what may be left out:
---          run-id: of the server that is meant
+-- Extends the lease of a vote, and counts a re-entry if asked to, only once even if it runs several times; never makes a
+-- vote.
+-- KEYS     lock, and the fence when its expiry is to be extended too
+-- ARGV     owner, attempt, ballot, lease(ms), then for a re-entry the count before, or ''; then optional:
+--          run-id: of the wanted server
 -- returns  OK | GONE | OTHER
 --@include extend
 
@@ -12,9 +13,9 @@ end
 if ARGV[6] and not string.find(redis.call('info', 'server'), 'run_id:' .. ARGV[6], 1, true) then
     return {'OTHER'}
 end
--- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
+-- Comes first: at maxmemory Redis refuses the other commands only until a script has written something.
 extend(KEYS[1], ARGV[4])
--- From now on no withdrawal that was sent before this can end it.
+-- From now on no withdrawal that was sent before this request can end the vote.
 if tonumber(held[3]) < tonumber(ARGV[3]) then
     redis.call('hset', KEYS[1], 'ballot', ARGV[3])
 end

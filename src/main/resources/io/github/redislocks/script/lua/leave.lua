@@ -1,12 +1,12 @@
 -- Removes an attempt from the queue, and hands the lock on if it was granted to the attempt meanwhile. The successor, a
 -- thread of the same client, takes the attempt's place.
 -- KEYS     lock, queue, waiters, fence, conditions
--- ARGV     owner, attempt, returned (1: its hold was once returned to its caller, so it ends without good order | 0),
---          notAfter(µs): until when an unanswered request of the attempt may still run, or 0, then of the successor:
---          owner or '', attempt, lease(ms), claim(ms) or '' for no place; then, of a residence, the last token that its
+-- ARGV     owner, attempt, returned (1: lock() had returned its hold, so the end is a loss | 0),
+--          notAfter(µs): until when an unanswered request of the attempt may still run, or 0, then for the successor:
+--          owner or '', attempt, lease(ms), claim(ms) or '' for no place; then, for a residence, the last token that its
 --          client gave out
 -- returns  SUCCEEDED token lost wait | QUEUED last-token pttl now wait (both: the successor) | DONE wait
---          wait(ms): for how long such a request may still run; what it leaves behind needs another leave; 0 if none
+--          wait(ms): for how long such a request may still run, after which another leave is needed; 0 if no request
 --          can run
 local owner, attempt, successor, claim = ARGV[1], ARGV[2], ARGV[5], ARGV[8]
 local time = redis.call('time')

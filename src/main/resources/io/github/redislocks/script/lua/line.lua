@@ -7,7 +7,7 @@
 --                  owner nobody: 'owner:attempt' of the hold that was released so that the lock stays taken
 -- queue    zset    places, in order of arrival; the score stays when the place is renewed
 -- waiters  hash    place -> 'deadline(µs) claim(ms) holds', then, for a waiter in a Condition, 'id order'; for a
---                  signalled waiter, 'id', until it has the lock, since its signal must not be lost
+--                  signalled waiter 'id', until the waiter has the lock, since its signal must not be lost
 -- fence    string  the last token, and after it a mark once its hold was released by its owner: a '+' if the lock is
 --                  free and neither queue nor conditions exists, on which take.lua relies; else, or if the lock is
 --                  kept, a '-'
@@ -18,7 +18,7 @@
 -- is another place, and no request for one of them can touch the other.
 local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
--- Has a lock that is kept. Every owner has a colon.
+-- The owner of a lock that is kept after its release. Every other owner contains a colon.
 local NOBODY = 'nobody'
 
 --@include extend
@@ -28,8 +28,8 @@ local function last_token()
     return last and tonumber(string.match(last, '^%d+')) or 0
 end
 
--- Returns the deadline, claim and wanted holds of a place, then its Condition's id and its order there, both '' if it
--- has none; or nil if there is no such place.
+-- Returns the deadline, claim and wanted holds of a place, then its Condition's id and its order there, both '' if it is
+-- in no Condition; or nil if there is no such place.
 local function look(place)
     local text = redis.call('hget', waiters, place)
     if not text then
@@ -69,7 +69,7 @@ local function put(place, score, holds, claim, condition)
     redis.call('pexpire', queue, LINE)
     note(place, holds, claim, condition)
     if redis.call('exists', lock) == 1 then
-        -- Writes nothing if it is there: each write ends the watch of the key.
+        -- Writes nothing if the field exists: each write ends the tracking of the key.
         redis.call('hsetnx', lock, 'waited', 1)
     end
 end
@@ -94,7 +94,7 @@ local function signal(id)
 end
 
 -- Moves all waiters of all Conditions to the queue, since a holder that was lost may have taken their signals with it.
--- They return without a signal, which the contract of Condition allows.
+-- The waiters return without a signal, which the contract of Condition allows.
 local function wake()
     for _, member in ipairs(redis.call('zrange', conditions, 0, -1)) do
         local place = string.match(member, '([^ ]*)$')
@@ -123,9 +123,9 @@ local function own(owner, attempt, holds, lease, token, lost)
     end
 end
 
--- Ends a hold that its owner did not release, and returns the value for the fence. If the caller never had the hold, it
--- ends as if released, and what led to it is passed on: the news of a loss to the next holder, a signal to the next
--- waiter of the Condition. Given: of a residence, the last token that its client gave out, or nil.
+-- Ends a hold that its owner did not release, and returns the value for the fence. If lock() never returned the hold, the
+-- hold ends as if released, and passes on what it had: the report of a loss to the next holder, a signal to the next
+-- waiter of the Condition. Given: for a residence, the last token that its client gave out, or nil.
 local function abandon(token, returned, lost, mark, given)
     redis.call('del', lock)
     if given and tonumber(given) > tonumber(token) then
@@ -168,23 +168,23 @@ local function alone()
     return type(info) == 'string' and string.find(info, 'cluster_enabled:0', 1, true) ~= nil
 end
 
--- Publishes a grant; returns whether the client of the place was reached, or may have been: a PUBLISH that the channel
--- ACL refuses tells nothing.
-local function told(place, token, lost)
+-- Publishes a grant; returns whether the message reached the client of the place, or may have: a PUBLISH that the channel
+-- ACL refuses proves nothing.
+local function notify(place, token, lost)
     local client, attempt = string.match(place, '^(.*):[^:]*:(%d+)$')
     local mailbox = string.match(lock, '^[^{]*') .. 'mailbox:' .. client
-    local reached = tell(mailbox, attempt .. string.format(' %.0f %d', token, lost))
+    local reached = publish(mailbox, attempt .. string.format(' %.0f %d', token, lost))
     local heard = type(reached) == 'table' or reached > 0 or not alone()
     if not heard then
-        -- For a client that listens at a replica: it should ask.
+        -- For a client that listens at a replica: the message says to ask.
         redis.pcall('publish', mailbox, attempt .. ' 0 0')
     end
     return heard
 end
 
--- Makes the attempt of the first live place that can be told the owner, for a claim. The asker's place needs no
--- message, since its client reads the reply, and gets its full lease. Takes the fence's value; returns the place, its
--- token and lost, or nil.
+-- Grants the lock, for a claim, to the first live place whose client can be notified. The asker's place needs no message,
+-- since its client reads the reply, and gets its full lease. Takes the fence's value; returns the place, its token and
+-- lost, or nil.
 local function grant(last, asker, lease)
     local token, lost = mint(last)
     local from = 0
@@ -197,7 +197,7 @@ local function grant(last, asker, lease)
             local deadline, claim, holds, id = look(place)
             if not deadline or deadline < now then
                 drop(place)
-            elseif place == asker or told(place, token, lost) then
+            elseif place == asker or notify(place, token, lost) then
                 redis.call('zrem', queue, place)
                 redis.call('hdel', waiters, place)
                 local owner, attempt = string.match(place, '^(.*):(%d+)$')
@@ -208,7 +208,7 @@ local function grant(last, asker, lease)
                 return place, token, lost
             else
                 if id ~= '' then
-                    -- The waiter may be dead, and then nobody would use its signal. If it lives, it wakes without a
+                    -- The waiter may be dead, and its signal would be lost. If the waiter lives, it wakes without a
                     -- signal.
                     write(place, deadline, claim, holds, '')
                     signal(id)

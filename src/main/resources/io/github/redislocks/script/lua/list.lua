@@ -1,10 +1,10 @@
--- Reports which locks of the next part of a scan of this server are held, kept or waited for; changes nothing. A lock is
--- reported by its hash, else by its queue, else by its Conditions, so that it is reported once. One that is of another
--- program, or whose slot is being moved to another node, is left out.
+-- Reports the locks of the next part of a scan of this server that are held, kept or have waiters; changes nothing. A
+-- lock is reported by its hash, else by its queue, else by its Conditions, so that it is reported once. Keys of another
+-- program, and locks whose slot is moving to another node, are left out.
 -- KEYS     none
 -- ARGV     cursor, pattern of the keys
--- returns  LISTED, then the next cursor, which is 0 at the end, the server's run id ('' if it does not tell), then for each
---          lock its key, owner, holds, token, pttl ('' and zeros if free), 1 if it is kept by nobody, places in the queue,
+-- returns  LISTED, then the next cursor, which is 0 at the end, the server's run id ('' if not reported), then for each
+--          lock its key, owner, holds, token, pttl ('' and zeros if free), 1 if it is kept after a release, places in the queue,
 --          waiters in Conditions
 local scanned = redis.call('scan', ARGV[1], 'match', ARGV[2], 'count', 25)
 local server = redis.pcall('info', 'server')

@@ -1,5 +1,5 @@
 -- Counts a re-entry of a hold, only once even if it runs several times, and extends the lease.
--- KEYS     lock, and the fence if the lease is one of hours
+-- KEYS     lock, and the fence for a lease of hours
 -- ARGV     owner, attempt of the hold, count before, lease(ms)
 -- returns  1 | GONE
 --@include extend
@@ -8,7 +8,7 @@ local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'holds')
 if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
     return {'GONE'}
 end
--- First: at maxmemory Redis refuses HINCRBY only until a script has written something.
+-- Comes first: at maxmemory Redis refuses HINCRBY only until a script has written something.
 extend(KEYS[1], ARGV[4])
 if KEYS[2] then
     extend(KEYS[2], 100000000 + ARGV[4])

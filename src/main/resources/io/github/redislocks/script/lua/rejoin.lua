@@ -2,7 +2,7 @@
 -- that await can return with it.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, notAfter(µs), holds to get back, claim(ms)
--- returns  GRANTED token lost now | QUEUED last-token pttl now | SIGNALLED now: a signal came before | LATE now
+-- returns  GRANTED token lost now | QUEUED last-token pttl now | SIGNALLED now: a signal had come | LATE now
 local owner, attempt, claim = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
@@ -19,7 +19,7 @@ if held[1] == owner and held[2] == attempt then
     if held[5] then
         return {'SIGNALLED', now}
     end
-    -- An unanswered earlier copy of this request led to this hold, or the loss of a holder woke all waiters.
+    -- An earlier copy of this request led to this hold, or the loss of a holder woke all waiters.
     extend(lock, claim)
     return {'GRANTED', tonumber(held[3]), held[4] and 1 or 0, now}
 end

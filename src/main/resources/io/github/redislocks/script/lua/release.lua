@@ -1,7 +1,7 @@
 -- Ends a hold with any count (a late copy of a re-entry may have counted twice), and hands the lock on.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, then if there is a successor: owner, attempt, lease(ms), claim(ms) or '', keep (1|0); else
---          five times ''; then, of a residence, the last token that its client gave out
+--          five times ''; then, for a residence, the last token that its client gave out
 -- returns  FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now | GONE
 local call = redis.call
 local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'waited', 'lost', 'signal')
@@ -13,7 +13,7 @@ if ARGV[8] then
     held[3] = ARGV[8]
 end
 
--- Nobody waits.
+-- There are no waiters.
 if mine and not successor and not held[4] then
     call('del', KEYS[1])
     if ARGV[8] or call('append', KEYS[4], '+') == 1 then
@@ -28,8 +28,8 @@ local now = time[1] * 1000000 + time[2]
 --@include hold
 
 -- There are waiters, and no loss or signal concerns the next holder: the usual case under contention, kept short. The
--- hash is rewritten for the next holder. Every unusual case is left to pass_on, which finds everything unchanged,
--- except perhaps the text of a place for the successor, without a score; pass_on can handle such a place.
+-- script rewrites the hash for the next holder. It leaves every unusual case to pass_on, which finds everything
+-- unchanged, except perhaps the text of a place for the successor, without a score; pass_on can handle such a place.
 if mine and not held[5] and not held[6] then
     local token = math.max(now, held[3] + 1)
     local text = string.format('%.0f', token)
@@ -40,7 +40,7 @@ if mine and not held[5] and not held[6] then
             next, owner, attempt, lease, holds = place, successor, ARGV[4], ARGV[5], 1
         end
     elseif ARGV[6] ~= '' then
-        -- First: at maxmemory Redis refuses HSETNX and HSET only until a script has written something.
+        -- Comes first: at maxmemory Redis refuses HSETNX and HSET only until a script has written something.
         local first = call('zpopmin', KEYS[2])
         local deadline
         deadline, lease, holds =
@@ -54,7 +54,7 @@ if mine and not held[5] and not held[6] then
             client, thread, attempt = string.match(first[1], '^(.*):([^:]*):(%d+)$')
             owner = client .. ':' .. thread
             local mailbox = string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client
-            local reached = tell(mailbox, attempt .. ' ' .. text .. ' 0')
+            local reached = publish(mailbox, attempt .. ' ' .. text .. ' 0')
             next = type(reached) == 'number' and reached > 0 and first[1]
         end
         if next then

@@ -1,7 +1,7 @@
--- Extends the lease of a hold; never makes a hold. Also turns a claim into the wanted lease.
--- KEYS     lock, and the fence if it has to be refreshed too, or if the lease is one of hours
+-- Extends the lease of a hold, or a claim to the wanted lease; never makes a hold.
+-- KEYS     lock, and the fence if it has to be refreshed too, or for a lease of hours
 -- ARGV     owner, attempt, lease(ms), and 'watched' if the lock has to be read at the end
--- returns  OK, and 1 if somebody waits for the lock | GONE
+-- returns  OK, and 1 if there are waiters for the lock | GONE
 --@include extend
 --@include forget
 
@@ -17,7 +17,7 @@ if KEYS[2] then
     extend(KEYS[2], 100000000 + ARGV[3])
 end
 if ARGV[4] then
-    -- Behind the last write: the server tells a client that watches of changes since its last reading.
+    -- After the last write: the server reports changes since the last read to a client that watches.
     redis.call('exists', KEYS[1])
 end
 return held[3] and {'OK', 1} or {'OK'}

@@ -1,9 +1,9 @@
--- Extends the leases of many holds, each as renew does; never makes a hold. A key that somebody else has made of another
--- type is no hold, and hinders no other.
+-- Extends the leases of many holds, each as renew does; never makes a hold. A key of another type, made by another
+-- program, is no hold and affects no other hold.
 -- KEYS     locks
 -- ARGV     lease(ms), then for each lock: owner, attempt; and 'watched' if the locks have to be read at the end
--- returns  1, if all are there and nobody waits for them | GONE, then the index of each that is not there, counted from 0,
---          and the number of holds and the index of each for which somebody waits
+-- returns  1, if all exist and have no waiters | GONE, then the index of each missing hold, counted from 0, and the number of
+--          holds plus the index of each hold with waiters
 --@include extend
 --@include forget
 
@@ -28,7 +28,7 @@ for i, lock in ipairs(KEYS) do
     end
 end
 if watched then
-    -- Behind the last write: see renew.lua.
+    -- After the last write: see renew.lua.
     call('exists', unpack(KEYS))
     for _, lock in ipairs(missing) do
         forget(lock)

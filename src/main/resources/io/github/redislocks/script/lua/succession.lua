@@ -1,9 +1,9 @@
 -- Included by the scripts that end a hold: decides who gets the lock next. Needs what line.lua needs, and its
--- functions. The successor is a waiter of the releasing client's local queue; it is described by: owner or '', attempt,
--- lease(ms), claim(ms) of the place that it wants if another waiter goes first or '', keep (1 | 0: whether the client's
--- local turn is not over)
+-- functions. The successor is a waiter of the releasing client's local queue, given as: owner or '', attempt, lease(ms),
+-- claim(ms) of the place that the successor takes if another waiter goes first, or '', keep (1 | 0: whether the client's
+-- local turn goes on)
 
--- Ends the hold and gives the lock to the successor, to the first live waiter, or to nobody. The DEL comes first: at
+-- Ends the hold and grants the lock to the successor or the first live waiter, or leaves it free. The DEL comes first: at
 -- maxmemory Redis refuses HSET and SET only until a script has written something. returns SUCCEEDED token lost | QUEUED
 -- last-token pttl now | GRANTED | FREED crowded(1|0)
 local function pass_on(last, successor, attempt, lease, claim, keep)
@@ -32,13 +32,13 @@ local function pass_on(last, successor, attempt, lease, claim, keep)
     return {'GRANTED'}
 end
 
--- Returns again, and refreshes, what an unanswered earlier copy of the script did for the successor; or nil.
+-- Repeats the reply of an earlier copy of the script that served the successor, and extends the lease; or nil.
 local function done_before(successor, attempt, lease)
     local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
     if held[1] == successor and held[2] == attempt then
         extend(lock, lease)
         if #lease > 7 then
-            -- It may have come from the line since, for a claim only, and now has a lease of hours.
+            -- The successor may have got the lock from the queue, for a claim only, and now gets a lease of hours.
             redis.call('pexpire', fence, memory(lease))
         end
         return {'SUCCEEDED', tonumber(held[3]), held[4] and 1 or 0}

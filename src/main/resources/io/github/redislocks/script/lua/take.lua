@@ -1,14 +1,14 @@
 -- Takes a lock that is free and has no waiters: the usual case, kept short. The fence says so: see line.lua.
 -- KEYS     lock, fence
--- ARGV     owner, attempt, lease(ms), notAfter(µs); of an attempt that does not wait 'try', which asks the client of a
---          residence whether a thread has the lock, or 'silent'
+-- ARGV     owner, attempt, lease(ms), notAfter(µs); for an attempt that does not wait 'try', which asks a client
+--          that keeps the lock whether a thread holds it, or 'silent'
 -- returns  the token, which is the time | OK token 0 now, if the clock was set back | BUSY pttl now | RESIDENT pttl now: a
---          residence has the lock | LINE now: acquire has to be used | LATE now
+--          client keeps the lock | LINE now: acquire has to be used | LATE now
 local call = redis.call
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
 
--- The caller has given up already.
+-- The caller has given up by now.
 if now > tonumber(ARGV[4]) then
     return {'LATE', now}
 end
@@ -23,11 +23,11 @@ if last and string.byte(last, -1) == 43 then
     end
     call('hset', KEYS[1], 'owner', ARGV[1], 'attempt', ARGV[2], 'holds', '1', 'token', token)
     call('pexpire', KEYS[1], ARGV[3])
-    -- The first six digits last 10,000 s and the fence ten times as long, so its expiry is rarely written. Of a token
-    -- that is ahead of the time they do not change.
+    -- The first six digits last 10,000 s and the fence ten times as long, so its expiry is rarely written. The digits
+    -- of a token in the future do not change.
     call('set', KEYS[2], token, 'keepttl')
     if #ARGV[3] > 7 then
-        -- A lease of hours: the fence outlasts it by as much as any other lease.
+        -- A lease of hours: the fence outlasts it as it outlasts any other lease.
         call('pexpire', KEYS[2], 100000000 + ARGV[3])
     elseif ahead or string.sub(last, 1, 6) ~= string.sub(token, 1, 6) then
         call('pexpire', KEYS[2], 100000000)
@@ -40,7 +40,7 @@ if owner and owner ~= ARGV[1] then
     local client = string.match(owner, '^(.*):r%d+$')
     if client then
         if ARGV[5] ~= 'silent' then
-            -- As recall in hold.lua; before the attempt has a place, so that the client need not wait for that.
+            -- As recall in hold.lua, even before the attempt has a place, so that the client learns of it earlier.
             local try = ARGV[5] and ' try ' .. ARGV[2] .. ' ' .. string.match(ARGV[1], '^(.*):') .. ' ' or ' recall '
             redis.pcall(
                 'publish',
@@ -55,7 +55,7 @@ end
 if last or owner then
     return {'LINE', now}
 end
--- Nobody has held the lock for a day.
+-- The lock was not held for a day.
 call('hset', KEYS[1], 'owner', ARGV[1], 'attempt', ARGV[2], 'holds', '1', 'token', token)
 call('pexpire', KEYS[1], ARGV[3])
 call('set', KEYS[2], token, 'px', #ARGV[3] > 7 and 100000000 + ARGV[3] or 100000000)

@@ -1,14 +1,14 @@
--- Takes several locks that are free and have no waiters, all or none. A fence says of its lock that it is so, as to take.
+-- Takes several locks that are free and have no waiters, all or none. The fences show that they are free, as for take.
 -- KEYS     lock and fence of each
 -- ARGV     owner, lease(ms), notAfter(µs), then the attempt for each lock, and 'silent' if the caller does not wait
 -- returns  the token of all, which is the time | OK token 0 now, if an earlier copy took them | BUSY index now: another
---          owner has that one, counted from 0 | LINE now: one may have waiters, or clients keep some, which are asked
---          to give them up if the caller waits, so each has to be asked for | LATE now; these three take none
+--          owner has the lock at this index, counted from 0 | LINE now: a lock may have waiters, or clients keep some
+--          locks (asked to give them up if the caller waits): use acquire for each | LATE now; the last three take none
 local call, owner, lease = redis.call, ARGV[1], ARGV[2]
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
 
--- The caller has given up already.
+-- The caller has given up by now.
 if now > tonumber(ARGV[3]) then
     return {'LATE', now}
 end
@@ -47,7 +47,7 @@ if kept then
     return {'LINE', now}
 end
 
--- An earlier copy of this request took them. If some of them are lost since, the rest is not all.
+-- An earlier copy of this request took the locks. If some of them were lost since, the reply is not OK.
 if mine > 0 and mine < count then
     return {'LINE', now}
 end
@@ -65,7 +65,7 @@ for i = 1, count do
         -- The first six digits last 10,000 s and the fence ten times as long, so its expiry is rarely written.
         call('set', fence, token, 'keepttl')
         if #lease > 7 then
-            -- A lease of hours: the fence outlasts it by as much as any other lease.
+            -- A lease of hours: the fence outlasts it as it outlasts any other lease.
             call('pexpire', fence, 100000000 + lease)
         elseif string.sub(last, 1, 6) ~= string.sub(token, 1, 6) then
             call('pexpire', fence, 100000000)

@@ -1,15 +1,15 @@
--- Gives the vote of one node of a quorum to an attempt if it is free, or once more, for a lease.
+-- Gives the vote of a node of a quorum to an attempt if the vote is free, or extends the vote that the attempt has.
 -- KEYS     lock, fence; or for a place in line lock, queue, waiters, fence, conditions
--- ARGV     owner, attempt, ballot: a number that grows with every vote its client asks for, lease(ms), notAfter(µs),
---          token: the one wanted; then what may be left out: from(µs): the server's time before which it gives no new vote,
---          run-id: of the server that is meant, or '' for any, claim(ms), or '' for no place in line, suspect: as in
---          acquire, or 0, lapsed: only of a renewal, whose token is that of a hold, which must not have ended: the token of a later
---          vote that ended here by its lease and is known to have come to nothing; or 0
--- returns  VOTED token after lost kept now, as a text if the lock was free, since a table costs Redis more: token is the one
---          wanted or, if that was counted before, the next, and never one behind the server's time; after is the token of
---          the hold before, and lost is above 0 unless that was released; kept is 1 if the vote was there
+-- ARGV     owner, attempt, ballot: a number that grows with each vote that the client asks for, lease(ms), notAfter(µs),
+--          token: the wanted one; then optional: from(µs): the server's time before which it gives no new vote,
+--          run-id: of the wanted server, or '' for any, claim(ms), or '' for no place in line, suspect: as in
+--          acquire, or 0, lapsed: for a renewal only, whose token is that of a hold that must not have ended: the token of a later
+--          vote that expired here and is known to have had no majority; or 0
+-- returns  VOTED token after lost kept now, as a text if the lock was free, since a table costs Redis more: token is the
+--          wanted one or, if that was counted before, the next, and never behind the server's time; after is the token of
+--          the previous hold, and lost is above 0 unless that hold was released; kept is 1 if the attempt had the vote
 --          | TAKEN owner pttl now | YOUNG wait(ms) now
---          | GONE lapsed: the token of a later vote that ended by its lease, or 0 | STALE | LATE now | OTHER
+--          | GONE lapsed: the token of a later vote that expired, or 0 | STALE | LATE now | OTHER
 local call = redis.call
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
@@ -20,11 +20,11 @@ if now > tonumber(ARGV[5]) then
     return {'LATE', now}
 end
 
--- The least token that is given, in microseconds: a client that does not know the time wants one from long ago. A request
--- takes its time, so tokens may be behind by a second.
+-- The least token, in microseconds: a client that does not know the time may want an old token. A request takes time, so
+-- tokens may be behind by a second.
 local least = now - 1000000
 
--- The usual case, kept short: a free lock, and a token that is greater than all that were counted.
+-- The usual case, kept short: a free lock, and a token greater than all that were counted.
 if not ARGV[7] and call('exists', KEYS[1]) == 0 then
     local token, said = ARGV[6], call('get', KEYS[2])
     local highest, last, lost = string.match(said or '0 0 0', '^(%d+) (%d+) ([012])$')
@@ -46,14 +46,14 @@ local renewal = lapsed ~= nil
 
 local place = owner .. ':' .. ARGV[2]
 
--- Takes a place in line. With what that needs, which takes longer to define than all else here takes to run.
+-- Takes a place in the queue. Includes its functions here, since defining them takes longer than the rest of this script.
 local function line_up_for(claim)
 --@include hold
 --@include line
     line_up(place, 1, claim)
 end
 
--- It would take longer to read what is not there.
+-- Reads the hash only if it exists: a read of a missing hash takes longer.
 local held = redis.call('exists', lock) == 0 and {}
     or redis.call('hmget', lock, 'owner', 'attempt', 'ballot', 'token', 'after', 'lost')
 if held[1] and held[1] ~= owner then
@@ -72,11 +72,11 @@ if holder > attempt then
 end
 if held[1] then
     if holder == attempt then
-        -- First: at maxmemory Redis refuses the others only as long as a script has not yet written.
+        -- Comes first: at maxmemory Redis refuses the other commands only until a script has written something.
         extend(lock, lease)
         token = tonumber(held[4])
         if tonumber(held[3]) <= ballot then
-            -- A hold has one token: a renewal brings it to a server that had counted further. What is late changes none.
+            -- A hold has one token: a renewal brings the token to a server that had counted further. A late request changes nothing.
             token = renewal and wanted or math.max(wanted, token)
             count(math.max(highest, token), token, EXPIRED, redis.call('pttl', lock))
             redis.call('hset', lock, 'token', string.format('%.0f', token), 'ballot', ARGV[3])
@@ -85,7 +85,7 @@ if held[1] then
     end
 end
 if renewal and last >= wanted then
-    -- What came later may have been a hold, unless its client never had a majority.
+    -- A later vote may have been a hold, unless its client never had a majority.
     local later = last > wanted and lost == EXPIRED and last or 0
     if last > wanted and (later == 0 or later ~= lapsed) or last == wanted and lost ~= EXPIRED then
         return {'GONE', later}
@@ -96,7 +96,7 @@ if now < from then
     return {'YOUNG', math.ceil((from - now) / 1000), now}
 end
 if held[1] then
-    -- What an earlier call of this thread left behind. Unless its caller had it and lost it, nobody did.
+    -- An earlier call of this thread left this vote behind. It counts as a lost hold only if lock() had returned it.
     if holder > tonumber(ARGV[10] or 0) then
         last, lost = tonumber(held[5]), tonumber(held[6])
     end
@@ -107,7 +107,7 @@ redis.call('hset', lock, 'owner', owner, 'attempt', ARGV[2], 'ballot', ARGV[3], 
 redis.call('pexpire', lock, lease)
 count(math.max(highest, token), token, EXPIRED, lease)
 if claim then
-    -- Its vote may come to nothing with the others; then this is where it is told.
+    -- The attempt may get no majority; then this node notifies it when the lock is free.
     line_up_for(claim)
 end
 return string.format('VOTED %.0f %.0f %d 0 %.0f', token, last, lost, now)

@@ -1,9 +1,9 @@
--- Ends a vote of a node of a quorum, and tells the first that waits that it should ask.
+-- Ends a vote of a node of a quorum, and notifies the first waiter, which then asks.
 -- KEYS     lock, queue, waiters, fence
 -- ARGV     owner, attempt, ballot: a later vote stays,
---          how: released (in good order), lost (its hold was once returned to its caller) or unheld (it never was),
---          place: keep the owner's place in line; or hush: keep it and tell nobody, as another has the lock; left out:
---          drop it
+--          how: released, lost (lock() had returned the hold) or unheld (lock() had not),
+--          place: keep the owner's place in the queue; or hush: keep it and notify nobody, since another owner has the
+--          lock; if left out, drop the place
 -- returns  ENDED 1, as a text, since a table costs Redis more | GONE
 local owner, ballot, how = ARGV[1], tonumber(ARGV[3]), ARGV[4]
 local call = redis.call
@@ -12,7 +12,7 @@ local mine = held[1] == owner and held[2] == ARGV[2] and tonumber(held[3]) <= ba
 if mine then
     local token = held[4]
     if how == 'released' and call('get', KEYS[4]) == token .. ' ' .. token .. ' 1' then
-        -- The usual case, kept short: as the vote left it.
+        -- The usual case, kept short: the fence is unchanged since the vote.
         call('del', KEYS[1])
         call('set', KEYS[4], token .. ' ' .. token .. ' 0', 'px', '100000000')
     else
@@ -29,7 +29,7 @@ if mine then
     end
 end
 if call('exists', KEYS[2], KEYS[3]) == 0 then
-    -- Nobody waits: what follows takes longer to define than all else here takes to run.
+    -- No waiters: defining the functions below takes longer than the rest of this script.
     return mine and 'ENDED 1' or {'GONE'}
 end
 
@@ -38,8 +38,8 @@ local now = time[1] * 1000000 + time[2]
 --@include hold
 --@include line
 
--- Tells the first live place that can be told, other than one, that it should ask; it stays where it is.
-local function tell_first(except)
+-- Notifies the first live place whose client can be reached, except the given place; the place stays in the queue.
+local function notify_first(except)
     local from = 0
     while true do
         local page = redis.call('zrange', queue, from, from + 15)
@@ -50,7 +50,7 @@ local function tell_first(except)
             local deadline = look(place)
             if not deadline or deadline < now then
                 drop(place)
-            elseif place ~= except and told(place, 0, 0) then
+            elseif place ~= except and notify(place, 0, 0) then
                 return
             else
                 from = from + 1
@@ -64,8 +64,8 @@ local left = not ARGV[5] and look(place)
 if left then
     drop(place)
 end
--- Who leaves may have been told before, and takes that with it.
+-- The place that leaves may have been notified instead of the next place.
 if (mine or left) and ARGV[5] ~= 'hush' and redis.call('exists', lock) == 0 then
-    tell_first(place)
+    notify_first(place)
 end
 return mine and 'ENDED 1' or {'GONE'}
