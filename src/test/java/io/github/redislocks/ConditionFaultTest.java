@@ -129,7 +129,7 @@ class ConditionFaultTest extends FakeTime {
     void await_refusedPermanently_saysThatTheLockIsGivenUp() {
         lock.lock();
         redis.failNext(1, verb("await"), REFUSED);
-        endsUnavailable(() -> awaits(50), "was given up by await() and not acquired again");
+        endsUnavailable(() -> awaits(50), "was released by await() and not acquired again");
         assertThat(redis.log().count("await")).isZero();
         isGivenUp();
     }
@@ -145,7 +145,7 @@ class ConditionFaultTest extends FakeTime {
     void await_timedOutAndRefusedPermanently_saysThatTheLockIsGivenUp() {
         lock.lock();
         redis.failNext(1_000, verb("rejoin"), REFUSED);
-        endsUnavailable(() -> awaits(50), "It is not held any more; do not unlock it.");
+        endsUnavailable(() -> awaits(50), "The thread does not hold it any more; do not unlock it.");
         isGivenUp();
     }
 
@@ -317,7 +317,7 @@ class ConditionFaultTest extends FakeTime {
         wanted.lock();
         assertThatExceptionOfType(LockUnavailableException.class)
                 .isThrownBy(() -> wanted.newCondition("ready").await())
-                .withMessageContaining("was given up by await() and not acquired again");
+                .withMessageContaining("was released by await() and not acquired again");
         assertThat(wanted.isHeldByCurrentThread()).isFalse();
         pass(100);
         isGivenUp();
