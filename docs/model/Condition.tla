@@ -1,8 +1,8 @@
 ----------------------------- MODULE Condition -----------------------------
 (***************************************************************************)
 (* A signal and those who wait for it. Any of them may die at any time, not *)
-(* be told of a grant, be timed out or interrupted (rejoin), or leave with  *)
-(* an error, as when its client closes; and Redis may go away for good.     *)
+(* be notified, be timed out or interrupted (rejoin), or leave with         *)
+(* an error, as when its client closes; and Redis may go away permanently.  *)
 (* What keeps the lock is left to Queue, what attempts leave behind to      *)
 (* Succession; time is only that what is dead lapses in the end. The line   *)
 (* is looked at only by a script that somebody runs: nothing in Redis       *)
@@ -14,13 +14,13 @@ EXTENDS Sequences, Naturals, FiniteSets
 CONSTANTS
     Clients,    \* each waits in the Condition at first
     Leavers,    \* those of them that may be timed out or interrupted, or leave with an error
-    Away,       \* whether Redis may go away for good
+    Away,       \* whether Redis may go away permanently
     Broken      \* the rule that is left out, or "nothing"
 
 VARIABLES
     cond,       \* who waits in the Condition, in order
     line,       \* who queues, in order, and whether with the signal
-    owner,      \* who has the lock
+    owner,      \* the owner of the lock
     mark,       \* whether the signal led to its hold, and its caller has not had that yet
     good,       \* the released mark of the last hold
     live,       \* who has not died
@@ -66,7 +66,7 @@ Walk(q, k, i, asker) ==
             ELSE IF p.c = asker \/ p.c \notin deaf THEN Lines(Rest(q, i), k, p.c, p.sig)
             ELSE Walk(passed.q, passed.k, i + 1, asker)
 
-\* wake in line.lua, by who has the lock after a hold that was lost: all of the Condition come to the line.
+\* wake in line.lua, by the next owner after a lost hold: all waiters of the Condition move to the queue.
 Wake(r) ==
     IF r.w = None \/ Broken = "noWake" THEN r
     ELSE LET there == SelectSeq(r.k, LAMBDA c : c \notin lapsed)
@@ -92,7 +92,7 @@ Signal ==
     /\ signalled' = TRUE
     /\ UNCHANGED <<good, live, lapsed, deaf, st, up>>
 
-\* Who has the lock returns from its wait, and releases: the released mark counts for who comes next.
+\* The owner returns from its wait, and releases: the released mark counts for the next owner.
 \* @lua release.lua @java Exits#release
 Release ==
     /\ up /\ owner \in live

@@ -15,7 +15,7 @@ CONSTANTS
 VARIABLES
     now,        \* Redis' clock
     fence,      \* the last token in Redis, or 0 if the key is gone
-    owner,      \* who has the lock in Redis
+    owner,      \* the owner of the lock in Redis
     issued,     \* the greatest token of all, as nobody can know it
     held,       \* the token by which each client writes, or 0
     seen,       \* the greatest token at the resource

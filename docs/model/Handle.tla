@@ -123,8 +123,8 @@ Serve(r) ==
 Alive(me) == me.st \in {"pending", "granted", "held", "releasing"}
 LeaveDue(me) == [me EXCEPT !.leave = "due"]
 
-\* The grant is told by completing the stage, which the caller may have cancelled: whoever is first has decided. What is in
-\* doubt is followed by a leave once the hold has ended.
+\* The client reports the grant by completing the stage, which the caller may have cancelled: the first of both decides. After
+\* the end of a hold in doubt, a leave follows.
 Won(me) ==
     LET m == [me EXCEPT !.st = IF Broken = "twoVerdicts" THEN "granted" ELSE "held"] IN
     IF m.doubt THEN LeaveDue(m) ELSE m
@@ -244,8 +244,8 @@ Pass(a) ==
     /\ at' = [at EXCEPT ![a].passed = TRUE]
     /\ UNCHANGED <<srv, wire, strays, taken, rivals>>
 
-\* The watchdog, or whoever asks, finds that the deadline has passed; or a renewal or message tells that it is taken. If no
-\* release has begun, it is lost.
+\* The watchdog, or a caller, finds that the deadline has passed; or a renewal or message reports that the lock is taken. If
+\* no release has begun, the hold is lost.
 \* @lua renew.lua @java Losses#lose
 Lose(a) ==
     /\ at[a].passed \/ srv.owner # a
@@ -312,7 +312,7 @@ NoOrphan == Quiet => \A a \in Mine : at[a].st \in {"over", "dropped"} => srv.own
 \* A handle ends once: it was released or it was lost, and nobody is told both.
 OneEnd == \A a \in Mine : Cardinality(at[a].told) < 2
 
-\* Nobody is told of a loss that was none.
+\* No loss is reported that did not happen.
 TrueLoss == \A a \in Mine : "lost" \in at[a].told => a \in taken \/ at[a].passed
 
 =============================================================================

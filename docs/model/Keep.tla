@@ -26,9 +26,9 @@ VARIABLES
     strays,     \* requests that may run, though nobody waits for an answer
     due,        \* how long the lock still has to be kept, since a release said so; 0 if it need not
     kept,       \* whether it is still what that release left
-    good,       \* whether the last hold ended in good order
-    owed,       \* whether a hold was lost after its caller had it, and no holder has been told since
-    wrong,      \* whether a holder was told of a loss that was none, or not told of one
+    good,       \* whether the last hold was released
+    owed,       \* whether a hold was lost after its caller had it, and no holder has learned of it since
+    wrong,      \* whether a holder got a loss reported that did not happen, or missed one
     faults      \* how many are left
 
 vars == <<srv, cl, strays, due, kept, good, owed, wrong, faults>>
@@ -100,7 +100,7 @@ Release(s, r) ==
     ELSE IF r.keep /\ left > 0 THEN Out("KEPT", Kept(s, left))
     ELSE Out("FREED", Grant([s EXCEPT !.mark = "-"]))
 
-\* leave.lua: what nobody had ends in good order, but for the news of a loss.
+\* leave.lua: a hold that no caller had ends as released, but for the report of a loss.
 \* @lua leave.lua @java Scripts#leave
 Leave(s, r) ==
     LET left == Dropped(s, r.c, r.a) IN
@@ -297,7 +297,7 @@ NotSooner == due > 0 => kept /\ srv.owner # None /\ \A c \in Clients : Holds(c) 
 \* And no longer.
 NotLonger == kept \/ srv.owner = Nobody => srv.ttl <= due
 
-\* The next holder is told of a loss, and of none that was none: what was kept, and ended or was forced, was released.
+\* The next holder learns of a loss if and only if there was one: a kept lock that ended or was forced was released.
 TrueNews == ~wrong
 
 =============================================================================

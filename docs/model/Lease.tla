@@ -396,7 +396,7 @@ NoOrphan ==
         \/ srv.a \in me.open
         \/ \E e \in me.commands : e.a = srv.a
 
-\* The next who holds is told of a hold that was lost after its caller had it.
+\* The next holder learns of a hold that was lost after its caller had it.
 Told == ~silent
 
 \* A script that runs twice at once leaves the state that it left the first time; where it said OK, it says OK again.

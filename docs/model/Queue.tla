@@ -63,7 +63,7 @@ Own(s, c, a, lease) ==
     [s EXCEPT !.owner = c, !.a = a, !.ttl = lease, !.token = s.last + 1, !.last = s.last + 1, !.plus = FALSE,
               !.waited = Crowded(s)]
 Gone(s) == [s EXCEPT !.owner = None, !.a = 0, !.ttl = 0, !.token = 0, !.waited = FALSE]
-\* remember in line.lua: of a lock that is free in good order, the fence says whether anybody stands in line.
+\* remember in line.lua: the fence of a released lock says whether there are waiters.
 Free(s) == [Gone(s) EXCEPT !.plus = ~Crowded(s) \/ Broken = "alwaysPlus"]
 Extend(s, lease) == [s EXCEPT !.ttl = Max(@, lease)]
 
@@ -423,7 +423,7 @@ InTurn ==
             \A i \in 1..Len(srv.q) :
                 srv.q[i].life > 0 /\ cl[srv.q[i].c].sub /\ srv.q[i].c # w => ahead(i)]_vars
 
-\* Nobody who lives waits for ever, whoever died.
+\* No live waiter waits for ever, even if others die.
 NoLostWakeUp == \A c \in Clients : (cl[c].st = "wait") ~> (cl[c].st # "wait")
 
 =============================================================================

@@ -1,7 +1,7 @@
 ------------------------------ MODULE Resident ------------------------------
 (***************************************************************************)
 (* A client that keeps a lock: in Redis an ordinary hold of the client, its *)
-(* residence; in the client a turn, and whoever has it has the lock for as  *)
+(* residence; in the client a turn, whose owner has the lock for as         *)
 (* long as the residence is valid. Recalls, which are hints; losses that    *)
 (* race with a hand-over; tokens that are counted in the client; await,     *)
 (* which ends the residence and waits under the thread's own name.          *)
@@ -32,7 +32,7 @@ CONSTANTS
     Awaits,     \* whether a thread may wait in a Condition
     Beats,      \* whether heartbeats recall
     Ends,       \* what an operator may do, of "wipe" and "force"
-    Cuts,       \* whether a subscription may break for good
+    Cuts,       \* whether a subscription may break permanently
     Net,        \* whether requests and messages may be lost, and clients crash
     Clock,      \* how far Redis' clock goes; 0 if tokens are not looked at
     Back,       \* how far the clock may be set back, while the data are kept
@@ -47,7 +47,7 @@ VARIABLES
     given,      \* the tokens that were given out, by Redis or by a client
     grown,      \* whether each was greater than all before it
     once,       \* whether none was given out twice
-    silent,     \* whether a hold was told of a loss that it did not have
+    silent,     \* whether a hold got a loss reported that did not happen
     faults      \* how many are left
 
 vars == <<srv, cl, mail, stray, given, grown, once, silent, faults>>
@@ -330,7 +330,7 @@ Told(c) ==
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 \* A recall names the attempt, and is kept for it if its answer is still to come. If the turn is free, the residence is given
-\* up; else it is left to whoever has the turn.
+\* up; else the owner of the turn does.
 \* @lua - @java Residences#recalled
 Deliver(m) ==
     LET c == m[1]
@@ -398,7 +398,7 @@ LastLook(c, t) ==
     /\ cl' = [cl EXCEPT ![c] = IF gives THEN GivenUp(me) ELSE me]
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
-\* A residence that was idle for its time, or cannot be recalled, is given up by who has the turn.
+\* A residence that was idle for its time, or cannot be recalled, is given up by the owner of the turn.
 MayEnd(c) ==
     /\ Resides(c) /\ Keeps(c)
     /\ \/ cl[c].turn = Nobody
@@ -699,7 +699,7 @@ Exclusion ==
         /\ cl[c].forced # cl[c].th[t].a /\ cl[d].forced # cl[d].th[u].a
         => FALSE
 
-\* A hold whose residence is over was told so, or will be by the loss that is under way; and nobody is told of another's.
+\* A hold whose residence is over is notified, or will be by the loss under way; and no hold is notified of another's loss.
 ToldOnce ==
     /\ ~silent
     /\ \A c \in Clients : \A t \in Threads(c) :

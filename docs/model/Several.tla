@@ -18,7 +18,7 @@ CONSTANTS
     Broken      \* the rule that is left out, or "nothing"
 
 VARIABLES
-    srv,        \* Redis, for each name: who has it, and who has a place, in order
+    srv,        \* Redis, for each name: its owner, and the owners of places, in order
     cl,         \* the clients
     mail,       \* messages on their way to a mailbox
     strays,     \* copies of requests that may run, though nobody waits for an answer
@@ -257,7 +257,7 @@ Holds(c) ==
 \* Who says that it holds has all of them in Redis, unless one was forced.
 Honest == \A c \in Clients : Holds(c) /\ Me(c) \notin taken => \A n \in NamesOf(cl[c]) : srv[n].owner = Me(c)
 
-\* Who is told that it holds does: none was lost while it waited for the others.
+\* A call that reports success holds all: none was lost while it waited for the others.
 Whole == [][\A c \in Clients : cl[c].st = "gets" /\ cl'[c].st = "held" => cl'[c].passed = {}]_vars
 
 \* No two wait for each other, and none for itself.

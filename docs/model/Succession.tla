@@ -417,7 +417,7 @@ LeaveLater(a) ==
        \/ strays' = strays \union {copy} /\ Fault
     /\ UNCHANGED <<local, reqs, rivals>>
 
-\* A lease ends of an attempt that does not hold, and is not about to be told that it does. Of claims see Queue.
+\* The lease of an attempt ends that neither holds nor is about to learn that it does. For claims see Queue.
 \* @world
 Expire ==
     /\ srv.owner \in Mine /\ at[srv.owner].st \notin {"held", "line"} /\ Fault
@@ -463,7 +463,7 @@ Spec == Init /\ [][Next]_vars
 \* Whoever calls itself the holder is the owner in Redis, by this very attempt. So at most one does.
 Honest == \A a \in Mine : at[a].st = "held" => srv.owner = a
 
-\* Whoever was told that it queues has its place, or the lock.
+\* An attempt with the reply QUEUED has its place, or the lock.
 Placed == \A a \in Mine : at[a].st = "line" => srv.owner = a \/ \E i \in 1..Len(srv.line) : srv.line[i] = a
 
 \* Nothing is under way but, perhaps, copies of releases and leaves.
@@ -475,7 +475,7 @@ Quiet ==
 NoOrphan ==
     Quiet => \A a \in Mine : at[a].st = "over" => srv.owner # a /\ a \notin srv.cond /\ \A i \in 1..Len(srv.line) : srv.line[i] # a
 
-\* Then whoever waits in the local queue waits for one that lives: that asks, has a place, or holds.
+\* Then a thread in the local queue waits for a live attempt: one that asks, has a place, or holds.
 NoLostTurn ==
     Quiet => IF local.turn = Nobody THEN local.line = <<>> ELSE at[local.turn].st \in {"turn", "line", "held"}
 

@@ -3,8 +3,8 @@ package io.github.redislocks;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The gap between looking and writing, in what is broken on purpose: whoever comes first waits there for the other, for
- * a while, so that the twin is caught however the machine schedules its threads.
+ * The gap between read and write in code that is broken on purpose. The first thread waits in the gap for the second,
+ * for a while, so that the defect shows however the machine schedules the threads.
  */
 final class Gap {
 

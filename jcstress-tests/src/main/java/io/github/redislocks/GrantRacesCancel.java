@@ -38,7 +38,7 @@ public class GrantRacesCancel {
             boolean had = line.isWith(line.first.join());
             story = line.first.join().release() && had ? Handover.HAD : Handover.LOST;
         } catch (CancellationException e) {
-            // It left.
+            // The attempt was cancelled.
         }
         LockHandle next = HandleLine.await(line.second, limit);
         boolean passedOn = next != null && next.release();
@@ -95,7 +95,7 @@ public class GrantRacesCancel {
     @JCStressMeta(GrantRacesCancel.class)
     @State
     public static class TwinBroken {
-        /** It must not be in time: nothing ever comes. */
+        /** The time until the test gives up: the expected result never comes. */
         private static final Duration A_WHILE = Duration.ofMillis(100);
 
         private static final RedisLocks SILENT = OnTwin.Slow.client(redis -> Tampered.without(redis, "leave", "DONE"));

@@ -111,7 +111,7 @@ public class GrantRacesInterrupt {
     @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
     @Outcome(id = Handover.LEFT, expect = Expect.FORBIDDEN, desc = "lock() does not end by an interrupt.")
     @Outcome(id = SWALLOWED, expect = Expect.FORBIDDEN, desc = "The interrupt is gone.")
-    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The interrupt waits for who asks.")
+    @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The interrupt is still set.")
     @State
     public static class TwinUninterruptible {
         private final Handover race = new Handover(OnTwin.Hand.HERE, OnTwin.Hand.THERE);

@@ -117,7 +117,7 @@ public class GrantRacesTimeout {
         }
     }
 
-    /** The contender hands its turn on while the only one that waits behind it leaves; who has the turn exits then. */
+    /** The contender hands its turn on while the only waiter behind it leaves; then the owner of the turn exits. */
     @JCStressTest
     @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "The turn is with somebody that has gone.")
     @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "It had the turn, and handed it on.")

@@ -5,7 +5,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Time that stands still until an actor moves it. Who parks for a time spins; who parks for good has to be unparked.
+ * Time that stands still until an actor moves it. A thread that parks for a time spins; a thread that parks without a
+ * time has to be unparked.
  */
 final class HandClock implements Clock {
 

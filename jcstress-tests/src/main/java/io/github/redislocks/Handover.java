@@ -16,7 +16,7 @@ final class Handover {
     private static final long LEASE_MILLIS = 30_000;
     private static final int TURNS = 1_000;
 
-    /** Waits for a lock in one of its ways; whether the lock was had. */
+    /** Waits for a lock in a given way; returns whether the lock was acquired. */
     @FunctionalInterface
     interface Way {
         boolean lock(Sync sync) throws InterruptedException;

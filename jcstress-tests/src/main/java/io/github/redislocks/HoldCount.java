@@ -152,7 +152,7 @@ public class HoldCount {
             return new Tampered(honest, (redis, call, timeout) -> {
                 Reply reply = redis.run(call, timeout);
                 if (call.script().name().equals("release_inner")) {
-                    // By a leave, since the holder would be told of a force.
+                    // By a leave: the holder would be notified of a forced unlock.
                     long attempt = Long.parseLong(call.args().get(1));
                     redis.run(
                             Scripts.leave(

@@ -49,7 +49,7 @@ public class LossRacesInterrupt {
 
     private static final int TURNS = 300;
 
-    /** What the thread that does the action sees. */
+    /** The interrupts that the thread of the action sees. */
     private static final class Watched {
         private volatile boolean working;
         private volatile boolean ended;

@@ -23,16 +23,16 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: if the lease of a residence is lost while a thread comes to hold the lock under it, or leaves it, then the
- * thread does not have the lock, or it is told of the loss; and the turn is free again.
+ * Claim: if the lease of a residence is lost while a thread acquires or releases the lock under it, then the thread
+ * does not have the lock, or gets the loss reported; and the turn is free again.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'LossRacesLocalHold'
  *
  *   unseen        FORBIDDEN   a thread has the lock under a lease that was lost, and nobody is told
- *   stuck         FORBIDDEN   nobody can have the turn any more
- *   two ends      FORBIDDEN   the thread has released the lock, and is told that it lost it
- *   ended for it  FORBIDDEN   the thread gets nothing, and its turn is ended, or a loss told, as if it had
+ *   stuck         FORBIDDEN   no thread can get the turn any more
+ *   two ends      FORBIDDEN   the thread has released the lock, and gets a loss reported
+ *   ended for it  FORBIDDEN   the thread gets no lock, but its turn ends, or a loss is reported
  *   lost          acceptable  the thread is told
  *   released      acceptable  the thread was faster
  *   not taken     acceptable  the loss was faster

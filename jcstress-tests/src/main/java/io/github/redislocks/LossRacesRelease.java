@@ -15,14 +15,14 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a handle whose loss is found while it is released ends once: either {@code lost()} completes, once, and the
- * release says so, or the release was in good order, and {@code lost()} never completes.
+ * Claim: a handle whose loss is found during its release ends once: either {@code lost()} completes, once, and the
+ * release reports the loss, or the release succeeds, and {@code lost()} never completes.
  *
  * <pre>
  *   jcstress-tests/run LossRacesRelease
  *
- *   lost and released    FORBIDDEN   lost() completed, and the release was in good order
- *   neither              FORBIDDEN   the release speaks of a loss of which lost() does not
+ *   lost and released    FORBIDDEN   lost() completed, and the release succeeded
+ *   neither              FORBIDDEN   the release reports a loss, and lost() does not
  *   told twice           FORBIDDEN   lost() completed, or was to be completed, more than once
  *   lost                 acceptable  the loss came first
  *   released             acceptable  the release came first
@@ -41,7 +41,7 @@ public class LossRacesRelease {
 
     static final String TWICE = "told twice";
 
-    /** A handle that has a lock, and how often it is told of its loss. */
+    /** A handle that has a lock, and how often its loss is reported. */
     private static final class Subject {
         final String name = OnTwin.name();
         final RedisLocks locks = OnTwin.Slow.HERE;
@@ -121,7 +121,7 @@ public class LossRacesRelease {
         }
     }
 
-    /** What ends the hold in Redis tells its client so, while that sends the release. */
+    /** The hold ends in Redis, and the client gets the message while it sends the release. */
     @JCStressTest
     @JCStressMeta(LossRacesRelease.class)
     @State

@@ -83,9 +83,8 @@ final class OnTwin {
     }
 
     /**
-     * Two clients that do their background work, as two JVMs have, by a clock that goes slowly: no heartbeat, which is
-     * due every 1.5 s, makes up for a wake-up that is lost, while whoever waits for it still waits; and by the time of
-     * the twin, which stands still, nothing that is left there ever ends by itself.
+     * Two clients with background work, as in two JVMs, by a slow clock: no heartbeat, due every 1.5 s, replaces a lost
+     * wake-up while its thread still waits. The clock of the twin stands still, so nothing in the twin expires.
      */
     static final class Slow {
         /** For how long a test waits for what needs no heartbeat: shorter than one. */

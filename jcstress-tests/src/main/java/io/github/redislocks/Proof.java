@@ -182,7 +182,7 @@ public final class Proof {
                 .start();
         Runtime.getRuntime().addShutdownHook(new Thread(jcstress::destroy));
         try {
-            // Its status tells nothing new: what is broken on purpose has to fail.
+            // The exit status has no information: the broken twins have to fail.
             jcstress.waitFor();
         } finally {
             jcstress.destroy();

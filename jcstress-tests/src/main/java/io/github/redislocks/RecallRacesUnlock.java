@@ -16,8 +16,9 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a residence that is recalled while a thread of its client locks and unlocks is given up, by the thread or by
- * who was told of the recall. Nobody else would do it: here no watchdog runs, and no heartbeat recalls anew.
+ * Claim: a residence that is recalled while a thread of its client locks and unlocks is given up, by that thread or by
+ * the thread that got the recall. No other thread would give it up: no watchdog runs here, and no heartbeat recalls
+ * again.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'RecallRacesUnlock'

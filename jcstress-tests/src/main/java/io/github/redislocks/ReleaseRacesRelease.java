@@ -88,7 +88,7 @@ public class ReleaseRacesRelease {
         }
     }
 
-    /** One of the two does not wait. */
+    /** The second thread does not wait. */
     @JCStressTest
     @JCStressMeta(ReleaseRacesRelease.class)
     @State

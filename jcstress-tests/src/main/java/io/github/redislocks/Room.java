@@ -1,8 +1,8 @@
 package io.github.redislocks;
 
 /**
- * What only one may enter at a time. Its fields are plain on purpose: a lock that does not exclude, or that does not
- * make the writes of one holder visible to the next, loses visits.
+ * A critical section. Its fields are plain on purpose: a lock that does not exclude, or that does not make the writes
+ * of a holder visible to the next, loses visits.
  */
 final class Room {
 

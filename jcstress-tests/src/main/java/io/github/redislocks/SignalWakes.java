@@ -40,7 +40,7 @@ public class SignalWakes {
     static final String WOKEN = "woken";
     static final String NO_NEED = "no need";
 
-    /** Longer than any heartbeat, so that only what is lost for good is missed. */
+    /** Longer than any heartbeat, so that only a permanently lost signal is missed. */
     private static final long LONG_MILLIS = 20_000;
 
     private static final long SHORT_MILLIS = 20;

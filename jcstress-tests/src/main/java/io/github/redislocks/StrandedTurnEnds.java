@@ -14,8 +14,9 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: if a thread is told that it lost its hold under a residence, while the watchdog ends the release of the lease,
- * which an error had stopped, then the turn is ended once: a thread that takes it after the first of them keeps it.
+ * Claim: if a thread gets the loss of its hold under a residence reported while the watchdog completes the release of
+ * the lease, which an error had stopped, then the turn is ended once: a thread that takes it after the first of them
+ * keeps it.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'StrandedTurnEnds'

@@ -29,7 +29,7 @@ final class Tampered implements Redis {
         this.tampering = tampering;
     }
 
-    /** Whoever asks for a lock has it, whoever else has it too. */
+    /** Grants the lock to each caller, even if another has it. */
     static Redis withoutExclusion(Redis honest) {
         return new Tampered(honest, (redis, call, timeout) -> {
             Reply reply = redis.run(call, timeout);
@@ -37,7 +37,7 @@ final class Tampered implements Redis {
         });
     }
 
-    /** Whoever finds a lock free has it, whoever came in between. */
+    /** Grants the lock to each caller that has seen it free, even if another came in between. */
     static Redis lookingFirst(Redis honest) {
         return new Tampered(honest, (redis, call, timeout) -> {
             if (!verb("acquire").test(call)) {

@@ -10,7 +10,7 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: two lock objects of one name are one lock, also where one of them is fair.
+ * Claim: two lock objects of one name are one lock, even if one of them is fair.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'TwoLockObjects'

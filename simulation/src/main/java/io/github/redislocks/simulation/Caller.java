@@ -354,7 +354,7 @@ final class Caller {
                 && lockName != null
                 && scenario.isWithoutFaults()
                 && scenario.server.ownedUntil(lockName) < began) {
-            world.fail("a try was told that " + lockName + " is busy, which nobody had");
+            world.fail("a try found " + lockName + " busy, though it had no owner");
         }
         return acquired;
     }

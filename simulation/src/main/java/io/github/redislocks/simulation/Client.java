@@ -14,7 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** One client: its JVM's threads, its connection, and what it calls its holds. */
+/** A client: the threads of its JVM, its connection, and its holds as its callers know them. */
 final class Client {
 
     private static final Clock CLOCK = new Clock() {

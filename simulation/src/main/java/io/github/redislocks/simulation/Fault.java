@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One thing that goes wrong, planned before the schedule begins, so that it can be left out when a failure is shrunk.
+ * A fault, planned before the schedule starts, so that shrinking a failure can leave it out.
  *
  * @param number its place in the plan
  * @param client whose request or message meets it
@@ -16,7 +16,7 @@ import java.util.List;
  */
 record Fault(int number, Kind kind, int client, int node, String script, int nth, long nanos) {
 
-    /** What can go wrong. */
+    /** The kinds of faults. */
     enum Kind {
         LOSE_REQUEST,
         LOSE_REPLY,

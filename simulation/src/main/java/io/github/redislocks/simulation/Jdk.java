@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import jdk.internal.misc.Unsafe;
 
-/** What of JDK 25 is not for everybody: virtual threads on a scheduler, and the state that each schedule resets. */
+/** Uses internals of JDK 25: virtual threads on a custom scheduler, and the state that each schedule resets. */
 final class Jdk {
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
@@ -76,7 +76,7 @@ final class Jdk {
         }
     }
 
-    /** What its scheduler is given to let this virtual thread go on. */
+    /** The task by which its scheduler continues this virtual thread. */
     static Object continuation(Thread thread) {
         return get(CONTINUATION, thread);
     }

@@ -10,12 +10,11 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * What the callers of all clients do under the locks, and whether that may be: exclusion and tokens, as callers see
- * them.
+ * Records what the callers of all clients do under the locks, and checks exclusion and tokens as callers see them.
  */
 final class Ledger {
 
-    /** One possession of one lock, as its caller knows it. */
+    /** A hold of a lock, as its caller knows it. */
     static final class Possession {
         private final String name;
         private final String by;

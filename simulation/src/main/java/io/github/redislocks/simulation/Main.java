@@ -36,7 +36,7 @@ public final class Main {
             return world.failure() != null;
         }
 
-        /** What kind of failure it is: its first line without numbers. */
+        /** The kind of the failure: its first line without numbers. */
         String kind() {
             return world.failure().lines().findFirst().orElse("").replaceAll("[0-9]+", "N");
         }
@@ -145,7 +145,7 @@ public final class Main {
         return !failures.isEmpty() || foreign > 0;
     }
 
-    /** One line for each seed, for comparison with another JVM and another order. */
+    /** Prints a line for each seed, for comparison with another JVM and another order. */
     private static boolean hashes(long first, int count, boolean down) {
         for (int i = 0; i < count; i++) {
             long seed = first + (down ? count - 1 - i : i);

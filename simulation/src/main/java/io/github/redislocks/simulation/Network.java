@@ -72,7 +72,7 @@ final class Network implements Redis {
         redis = next.connect();
     }
 
-    /** What is done when this client is killed. */
+    /** Runs this action when the client is killed. */
     void onKill(Runnable action) {
         onKill = action;
     }
@@ -134,7 +134,7 @@ final class Network implements Redis {
         return new RedisException.Unanswered("The network lost " + what, sent, null);
     }
 
-    /** One request and its reply. */
+    /** Sends a request and returns its reply. */
     private <T> T request(String script, String what, long timeoutNanos, Supplier<T> work, Runnable late) {
         long deadline = now() + timeoutNanos;
         long[] nanos = new long[1];

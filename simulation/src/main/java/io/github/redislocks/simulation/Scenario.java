@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 
-/** What happens in one schedule: clients, their callers, faults, and what is checked after each step and at the end. */
+/** The content of a schedule: clients, callers, faults, and the checks after each step and at the end. */
 final class Scenario {
 
     private static final long SECOND = 1_000_000_000;
@@ -37,7 +37,7 @@ final class Scenario {
     private static final long THREADS_NANOS = 3 * SECOND;
 
     /**
-     * What a schedule is made of. Shrinking leaves some of it out.
+     * The parts of a schedule. Shrinking leaves some of them out.
      *
      * @param left the numbers of the faults that are left out
      * @param preemptOneIn at how many points a thread is preempted once; 0: never; -1: by the seed

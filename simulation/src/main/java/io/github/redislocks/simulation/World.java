@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * One schedule: which thread runs when, and at what time, follows from the seed. Everything that happens is mixed into
+ * A schedule: the seed determines which thread runs when, and at what time. Everything that happens is mixed into
  * a hash, so that two runs can be compared.
  *
  * <p>A thread is chosen uniformly, or by priorities of which some are lowered on the way (PCT: Burckhardt, Kothari,
@@ -56,7 +56,7 @@ final class World implements Simulated.World {
     /** A thread that can go on. */
     private record Ready(int client, Fiber fiber, Runnable run) {}
 
-    /** What the scheduler knows of a thread: the greater its priority, the sooner it runs. */
+    /** A thread as the scheduler sees it: the greater its priority, the sooner it runs. */
     private static final class Fiber {
         private final String name;
         private long priority;
@@ -260,7 +260,7 @@ final class World implements Simulated.World {
         Thread.yield();
     }
 
-    // What happens
+    // Events
 
     /** Notes something that happened. */
     void event(String text) {
@@ -308,7 +308,7 @@ final class World implements Simulated.World {
         hash ^= hash >>> 29;
     }
 
-    /** What is checked after each step. */
+    /** Adds a check that runs after each step. */
     void check(Runnable checking) {
         check = checking;
     }
@@ -400,7 +400,7 @@ final class World implements Simulated.World {
         check.run();
     }
 
-    /** One line: the same for each run of a seed. */
+    /** A line that is the same for each run of a seed. */
     String summary() {
         return String.format(
                 "seed %d hash %016x steps %d points %d preemptions %d virtual %.1f s foreign %d",

@@ -27,7 +27,7 @@ public final class Agent {
 
     public static void premain(String args, Instrumentation instrumentation)
             throws ClassNotFoundException, UnmodifiableClassException {
-        // What the rewriting needs must not be loaded in the midst of it.
+        // Load the classes of the rewriting now: they must not be loaded while it runs.
         Rewriting.warmUp();
         instrumentation.addTransformer(new Transformer(), true);
         for (String name : JDK) {

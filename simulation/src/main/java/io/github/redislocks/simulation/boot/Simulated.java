@@ -3,8 +3,8 @@ package io.github.redislocks.simulation.boot;
 import java.security.SecureRandom;
 
 /**
- * What the rewritten classes call in place of the JDK. On the boot class path, since classes of the JDK call it too.
- * All schedules of a JVM run on one carrier thread, so its fields are plain.
+ * The methods that rewritten classes call instead of the JDK. On the boot class path, since classes of the JDK call
+ * them too. All schedules of a JVM run on one carrier thread, so its fields are plain.
  */
 public final class Simulated {
 
