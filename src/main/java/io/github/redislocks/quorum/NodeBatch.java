@@ -116,7 +116,7 @@ final class NodeBatch {
             open = first.get();
             long left = leftNanos(System.nanoTime());
             if (!open.isEmpty() && left > 1) {
-                // The first answers told the server's time, so the next requests are not late. Another server is
+                // The first answers had the server's time, so the next requests are not late. Another server is
                 // looked at now.
                 node.server.checkOnce(left);
                 open = pass();
@@ -236,7 +236,7 @@ final class NodeBatch {
         VoteAnswer answer = VoteAnswer.of(outcome);
         if (answer == VoteAnswer.Word.OTHER) {
             node.server.doubt();
-        } else if (reply != null && answer.tellsTime()) {
+        } else if (reply != null && answer.hasTime()) {
             node.server.answered(reply.now());
             // An estimate that counts from the sending is ahead by up to a round trip, and a slow round trip is longer
             // than the margin. An estimate that is behind does less harm: a request that is late by mistake is sent

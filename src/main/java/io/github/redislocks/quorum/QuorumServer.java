@@ -240,7 +240,7 @@ public final class QuorumServer {
             why = ServerRequirements.objectionToSlots(redis, keyPrefix, timeoutNanos);
         }
         if (why == null && restartDelayMillis != 0 && server.runId().isEmpty()) {
-            why = "Redis at " + redis.address() + " does not tell its run id, by which it is known that it restarted."
+            why = "Redis at " + redis.address() + " does not report its run id, which shows whether it has restarted."
                     + " Grant +info, or set restartDelay to Duration.ZERO if it never forgets a vote";
         }
         known.values().removeIf(redis::equals);

@@ -65,7 +65,7 @@ public sealed interface VoteAnswer {
     }
 
     /** Whether the reply contains the server's time. */
-    default boolean tellsTime() {
+    default boolean hasTime() {
         return this instanceof Voted || this instanceof Taken || this instanceof Young || this == Word.LATE;
     }
 }

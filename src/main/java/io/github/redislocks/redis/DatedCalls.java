@@ -4,7 +4,7 @@ import io.github.redislocks.concurrent.Clock;
 
 /**
  * Sends calls that change nothing after a date. A call that ran after its date, since the server's time was unknown or
- * its clock was set, is sent once more: the reply has told the server's time.
+ * its clock was set, is sent once more: the reply had the server's time.
  *
  * <p>Both requests pass the layer that notes outcomes: the first may have been answered, and the second not.
  */
@@ -29,13 +29,13 @@ public final class DatedCalls {
      * requests together.
      */
     public Reply run(Call call, long timeoutNanos) {
-        long began = clock.nanoTime();
+        long start = clock.nanoTime();
         Reply reply = sender.send(call, timeoutNanos);
         if (!call.isLate(reply)) {
             return reply;
         }
         try {
-            Reply second = sender.send(call, timeoutNanos - (clock.nanoTime() - began));
+            Reply second = sender.send(call, timeoutNanos - (clock.nanoTime() - start));
             boolean unused = call.isLate(second);
             return reply.resent() ? second.resentOnce() : second;
         } catch (RedisException e) {

@@ -64,7 +64,7 @@ public interface Redis extends AutoCloseable {
      * @throws UnsupportedOperationException if there are several servers that vote
      */
     default Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
-        throw new UnsupportedOperationException(address() + " does not tell of changed keys");
+        throw new UnsupportedOperationException(address() + " does not report changed keys");
     }
 
     /** Sends a message to a channel, on the connection of {@link #runAll}. Throws as {@link #run}. */
@@ -87,7 +87,7 @@ public interface Redis extends AutoCloseable {
 
     /**
      * Whether waiters stand in one queue, so that a release can grant the lock to the first of them. If not, a message
-     * with the token 0 tells waiters that the lock is free, and they ask for it.
+     * with the token 0 says that the lock is free, and the waiters ask for it.
      */
     default boolean hasLines() {
         return true;

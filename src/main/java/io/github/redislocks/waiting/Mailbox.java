@@ -236,7 +236,7 @@ public final class Mailbox implements Ping {
             if (!unwatched) {
                 unwatched = true;
                 Loggers.CONNECTION.warn(
-                        "Redis does not tell of deleted locks any more ({}): their holders learn it by the next renewal.",
+                        "Redis does not report deleted locks any more ({}): their holders learn it by the next renewal.",
                         e.getMessage());
             }
             return redis.subscribe(channel, timeoutNanos);

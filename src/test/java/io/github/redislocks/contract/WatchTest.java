@@ -505,12 +505,12 @@ class WatchTest {
             LockHandle handle = acquired(locks);
             admin.aclSetUser("app", "-client|tracking");
             admin.sendCommand(Command.CLIENT, "KILL", "USER", "app");
-            await().until(() -> Logged.soFar().contains("does not tell of deleted locks"));
+            await().until(() -> Logged.soFar().contains("does not report deleted locks"));
             CompletableFuture<LockLost> news = news(handle);
             admin.del(KEY);
             isTold(news);
         });
-        assertThat(log.split("does not tell", -1)).hasSize(2);
+        assertThat(log.split("does not report", -1)).hasSize(2);
     }
 
     @Test

@@ -37,13 +37,13 @@ final class Fight {
 
     static final List<String> HEAD = List.of(
             "| where | harm | strikes | acquired | next acquisition after ms, median / greatest | fresh holds lost |"
-                    + " holds of fighters lost | told | two at a time | calls failed |",
+                    + " holds of fighters lost | reported | two at a time | calls failed |",
             "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|");
 
     private static final int THREADS = 4;
     private static final int STAY_NANOS = 500_000;
 
-    private final Queue<LockLost> told = new ConcurrentLinkedQueue<>();
+    private final Queue<LockLost> losses = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean stop = new AtomicBoolean();
     private final Queue<Stay> stays = new ConcurrentLinkedQueue<>();
     private final AtomicInteger acquired = new AtomicInteger();
@@ -134,7 +134,7 @@ final class Fight {
     }
 
     private RedisLocks connect(Scene scene) {
-        return scene.clients().lease(LEASE).onLockLost(told::add).build();
+        return scene.clients().lease(LEASE).onLockLost(losses::add).build();
     }
 
     private void strike(Scene scene, Scene.Harm harm, RedisLocks here) throws Exception {
@@ -161,10 +161,10 @@ final class Fight {
 
     private String judged(Scene scene, Scene.Harm harm, int strikes) {
         assertThat(backwards).as("tokens").hasValue(0);
-        await().untilAsserted(() -> assertThat(told).as("each that was lost").hasSize(heldLost + lostInside.get()));
+        await().untilAsserted(() -> assertThat(losses).as("each that was lost").hasSize(heldLost + lostInside.get()));
         if (harm.isHarmless()) {
             assertThat(doubles()).isZero();
-            assertThat(told).isEmpty();
+            assertThat(losses).isEmpty();
             assertThat(unavailable).hasValue(0);
         }
         Collections.sort(gaps);
@@ -178,7 +178,7 @@ final class Fight {
                 gaps.get(gaps.size() - 1),
                 heldLost,
                 lostInside.get(),
-                told.size(),
+                losses.size(),
                 doubles(),
                 unavailable.get());
     }

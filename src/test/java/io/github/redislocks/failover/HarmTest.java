@@ -30,7 +30,7 @@ class HarmTest {
     @ParameterizedTest
     @ValueSource(strings = {"server", "sentinels", "cluster", "quorum"})
     void harm_againAndAgain_isReported(String topology) throws Exception {
-        try (Scene scene = Scenes.begin(topology)) {
+        try (Scene scene = Scenes.start(topology)) {
             for (Scene.Harm harm : scene.harms()) {
                 TABLE.add(new Fight().run(scene, harm, STRIKES));
             }

@@ -10,8 +10,8 @@ import java.util.stream.LongStream;
 record Report(Protection protection, List<Failover.Outcome> outcomes) {
 
     static final List<String> HEAD = List.of(
-            "| protection | the holder's client | failovers | had the lock | next acquisition, p50 / max | told `TAKEN` |"
-                    + " told `UNCONFIRMED` | told after, p50 / max | double holds | for, p50 / max |",
+            "| protection | the holder's client | failovers | had the lock | next acquisition, p50 / max | reported `TAKEN` |"
+                    + " reported `UNCONFIRMED` | reported after, p50 / max | double holds | for, p50 / max |",
             "|---|---|---|---|---|---|---|---|---|---|");
 
     /** A line for holders that can learn of the failover, and one for those that cannot. */

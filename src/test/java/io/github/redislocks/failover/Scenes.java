@@ -22,7 +22,7 @@ final class Scenes {
 
     private Scenes() {}
 
-    static Scene begin(String topology) {
+    static Scene start(String topology) {
         return switch (topology) {
             case "server" -> new OneServer();
             case "sentinels" -> new Sentinels();
@@ -247,7 +247,7 @@ final class Scenes {
                     new Harm("two of five killed, started without data after 1 s", true, () -> restart(2)),
                     new Harm("two of five frozen for 2 s", true, () -> freeze(2)),
                     new Harm("three of five frozen for 2 s", true, () -> freeze(3)),
-                    new Harm("two of five hear, and are not heard, for 2 s", true, () -> {
+                    new Harm("two of five receive, and cannot reply, for 2 s", true, () -> {
                         List<FaultyProxy> deaf =
                                 numbers(2).mapToObj(proxies::get).toList();
                         deaf.forEach(FaultyProxy::dropReplies);
@@ -256,7 +256,7 @@ final class Scenes {
                         return true;
                     }),
                     new Harm("three of five killed, started without data after 1 s", false, () -> restart(3)),
-                    new Harm("all started anew without data, one after the other", true, () -> {
+                    new Harm("all restarted without data, one after the other", true, () -> {
                         for (int i = 0; i < servers.size(); i++) {
                             servers.get(i).restart();
                             awaitStable();

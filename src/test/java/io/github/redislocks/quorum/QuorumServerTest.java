@@ -219,7 +219,7 @@ class QuorumServerTest extends OneMaster {
                 });
         assertThatThrownBy(() -> behind(silent).checkOnce(SECOND))
                 .isInstanceOf(RedisException.Refused.class)
-                .hasMessageContaining("does not tell its run id");
+                .hasMessageContaining("does not report its run id");
         QuorumServer durable =
                 new QuorumServer(silent, "redis-locks:quorum", 0, DELAY_MILLIS, new ConcurrentHashMap<>(), now::get);
         durable.checkOnce(SECOND);

@@ -39,7 +39,7 @@ class VoteAnswerTest {
     @Test
     void timeOfTheServer_standsBehindVotesAndWhatIsSaidInTheirPlace() {
         assertThat(List.of(read("VOTED", 5L, 3L, 0L, 0L, 9L), read("TAKEN", "a:1", 1L), read("YOUNG", 1L), Word.LATE))
-                .allMatch(VoteAnswer::tellsTime);
-        assertThat(List.of(read("GONE", 4L), Word.OTHER, Word.STALE, Word.NONE)).noneMatch(VoteAnswer::tellsTime);
+                .allMatch(VoteAnswer::hasTime);
+        assertThat(List.of(read("GONE", 4L), Word.OTHER, Word.STALE, Word.NONE)).noneMatch(VoteAnswer::hasTime);
     }
 }

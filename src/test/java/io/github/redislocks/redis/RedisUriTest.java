@@ -51,11 +51,11 @@ class RedisUriTest {
 
     @ParameterizedTest
     @CsvSource({
-        "localhost:6379, must begin with redis://",
+        "localhost:6379, must start with redis://",
         "redis:localhost, names no host",
-        "http://localhost, must begin with redis://",
+        "http://localhost, must start with redis://",
         "redis://, names no host",
-        "localhost, must begin with redis://",
+        "localhost, must start with redis://",
         "redis://:a%zz@localhost, two hexadecimal digits",
         "redis:///0, names no host",
         "redis://localhost:0, the port 0",

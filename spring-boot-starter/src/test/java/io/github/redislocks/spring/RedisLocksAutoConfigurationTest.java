@@ -236,7 +236,7 @@ class RedisLocksAutoConfigurationTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "url            | http://localhost    | must begin with redis://",
+                "url            | http://localhost    | must start with redis://",
                 "key-prefix     | {x}                 | {x}",
                 "lease          | 1ms                 | 100 ms",
                 "retry-for      | 25h                 | 25 h",

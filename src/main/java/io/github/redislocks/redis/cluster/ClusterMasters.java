@@ -99,7 +99,7 @@ public final class ClusterMasters implements AutoCloseable {
         boolean moved = !barred.isEmpty();
         unannounced = barred;
         if (moved) {
-            tell(promoted, gone.keySet());
+            log(promoted, gone.keySet());
             routing = new Routing(slots.without(barred), current);
         }
         gone.values().forEach(SingleServer::close);
@@ -118,7 +118,7 @@ public final class ClusterMasters implements AutoCloseable {
         unannounced = Set.of();
     }
 
-    private static void tell(Set<ClusterNode> promoted, Set<ClusterNode> gone) {
+    private static void log(Set<ClusterNode> promoted, Set<ClusterNode> gone) {
         Loggers.CONNECTION.warn(
                 "The cluster has other masters now: {}; no longer: {}", addresses(promoted), addresses(gone));
     }

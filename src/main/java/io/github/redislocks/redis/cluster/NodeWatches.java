@@ -134,7 +134,7 @@ final class NodeWatches {
             if (!refused && !e.passing()) {
                 refused = true;
                 Loggers.CONNECTION.warn(
-                        "Redis at {} does not tell of deleted locks ({}): their holders learn it by the next renewal.",
+                        "Redis at {} does not report deleted locks ({}): their holders learn it by the next renewal.",
                         server.address(),
                         e.getMessage());
             }

@@ -85,7 +85,7 @@ public record RedisUri(
         Matcher uri = URI.matcher(text);
         String scheme = uri.matches() ? uri.group("scheme") : "";
         if (!Set.of(SINGLE, TLS, SENTINEL, CLUSTER).contains(scheme)) {
-            throw refused(text, "must begin with redis://, rediss://, redis-sentinel:// or redis-cluster://");
+            throw refused(text, "must start with redis://, rediss://, redis-sentinel:// or redis-cluster://");
         }
         boolean sentinel = scheme.equals(SENTINEL);
         String authority = uri.group("authority") == null ? "" : uri.group("authority");

@@ -180,7 +180,7 @@ public final class ConnectionPool {
 
     private void logUnnamed(String why) {
         Loggers.CONNECTION.info(
-                "Redis at {} does not let its connections be named {} ({}), so CLIENT LIST does not tell whose they are."
+                "Redis at {} does not let its connections be named {} ({}), so CLIENT LIST does not show their client."
                         + " Grant +client|setname.",
                 address,
                 config.getClientName(),

@@ -100,7 +100,7 @@ public final class Tracking {
         if (!warned && !text.contains("does not exist")) {
             warned = true;
             Loggers.CONNECTION.warn(
-                    "Redis at {} does not tell any more of locks that are deleted ({}): their holders learn it by the"
+                    "Redis at {} does not report deleted locks any more ({}): their holders learn it by the"
                             + " next renewal.",
                     address,
                     text);
