@@ -240,7 +240,7 @@ InTime(me) ==
     \/ me.last + 1 <= me.base + IF Broken = "byTimeAlone" THEN me.since ELSE me.sure
 
 \* It has the turn, and finds a residence that is valid, may be kept and has a token; or that may not be kept.
-\* @lua - @java ResidenceEntries#take
+\* @lua - @java KeptLock#take
 Enter(c, t) ==
     LET me == cl[c] IN
     /\ Resides(c) /\ me.th[t].st = "want" /\ me.turn = Nobody
@@ -250,7 +250,7 @@ Enter(c, t) ==
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 \* It finds none, and acquires one as every other lock is acquired.
-\* @lua acquire.lua @java ResidenceEntries#acquire
+\* @lua acquire.lua @java KeptLock#acquire
 Acquires(c, t) ==
     LET me == cl[c] IN
     /\ Here(c) /\ me.th[t].st = (IF Keeps(c) THEN "want" ELSE "idle") /\ me.turn = Nobody /\ me.st = "none" /\ More(c)
@@ -259,7 +259,7 @@ Acquires(c, t) ==
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 \* It waits for the turn no longer. Who ended its turn may have left it to this thread to give the lock up.
-\* @lua - @java ResidenceEntries#awaitTurn
+\* @lua - @java KeptLock#awaitTurn
 Depart(c, t) ==
     /\ Here(c) /\ c \in Busy /\ cl[c].th[t].st = "want"
     /\ cl' = [cl EXCEPT ![c] = Set(@, t, IF Broken = "departs" THEN "idle" ELSE "looks", 0)]
@@ -331,7 +331,7 @@ Told(c) ==
 
 \* A recall names the attempt, and is kept for it if its answer is still to come. If the turn is free, the residence is given
 \* up; else the owner of the turn does.
-\* @lua - @java Residences#recalled
+\* @lua - @java Residences#byWaiter
 Deliver(m) ==
     LET c == m[1]
         me == cl[c]
@@ -371,7 +371,7 @@ Look(c, t) ==
 
 \* An unlock releases the residence if it is over, or if the client keeps none; else the thread ends its turn. Of a hold that
 \* is lost the thread is told here, if nobody has told it yet.
-\* @lua - @java Exits#passOn
+\* @lua - @java KeptLock#passOn
 Unlock(c, t) ==
     LET me == cl[c] IN
     /\ Here(c) /\ me.th[t].st = "held"
@@ -411,7 +411,7 @@ GiveUp(c) ==
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 \* The thread that unlocks has the turn until the release is answered, or goes on in the background.
-\* @lua release.lua @java Exits#releaseLease
+\* @lua release.lua @java KeptLock#endLease
 EndInRedis(c) ==
     LET me == cl[c]
         out == [Over(Set(me, me.turn, "idle", 0)) EXCEPT !.turn = Nobody]
@@ -445,14 +445,14 @@ DoCommand(c, e) ==
 
 Loses(me) == [Over(me) EXCEPT !.losing = me.a]
 MayLapse(c) == Here(c) /\ cl[c].st = "valid" /\ cl[c].left = 0 /\ cl[c].losing = 0
-\* @lua - @java Losses#isValid
+\* @lua - @java ThreadLosses#isValid
 Lapse(c) ==
     /\ MayLapse(c)
     /\ cl' = [cl EXCEPT ![c] = [Loses(@) EXCEPT !.gone = @ \union {cl[c].a}]]
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 \* Who can be seen as the holder by this attempt is told, once. A thread that becomes the holder later looks by itself.
-\* @lua - @java Losses#ended
+\* @lua - @java Residence#lost
 Tell(c) ==
     LET me == cl[c]
         seen == {t \in Threads(c) : /\ me.th[t].st \in {"seen", "held"}

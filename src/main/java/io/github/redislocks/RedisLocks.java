@@ -15,7 +15,9 @@ import io.github.redislocks.engine.Sync;
 import io.github.redislocks.events.LossCallback;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.jedis.JedisVersion;
+import io.github.redislocks.residency.Residences;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
@@ -243,7 +245,7 @@ public final class RedisLocks implements Locks {
             throws InterruptedException {
         while (true) {
             RedisMultiLockHandle handle = new RedisMultiLockHandle(client, several);
-            Hold[] held = several.acquire(handle.handleOwner(), limit, options.isRenewed());
+            Held[] held = several.acquire(handle.handleOwner(), limit, options.isRenewed());
             if (held == null) {
                 return null;
             }
@@ -315,7 +317,7 @@ public final class RedisLocks implements Locks {
      * released.
      */
     public long countResident() {
-        return client.residences.countIdle();
+        return client.countIdle();
     }
 
     /**
@@ -808,8 +810,8 @@ public final class RedisLocks implements Locks {
             Redis redis = open.apply(id, threads);
             boolean started = false;
             try {
-                RedisLocks locks =
-                        new RedisLocks(new LockClient(id, checked, listeners, clock, redis, threads), threads);
+                RedisLocks locks = new RedisLocks(
+                        new LockClient(id, checked, listeners, clock, redis, threads, Residences::new), threads);
                 locks.client.start(connectWithin, connectLater);
                 started = true;
                 return locks;

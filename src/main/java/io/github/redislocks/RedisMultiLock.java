@@ -3,7 +3,7 @@ package io.github.redislocks;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.engine.Sync;
-import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.util.List;
@@ -29,7 +29,7 @@ public final class RedisMultiLock implements MultiLock {
     }
 
     private boolean acquire(WaitLimit limit) throws InterruptedException {
-        Hold[] held = several.acquire(null, limit, true);
+        Held[] held = several.acquire(null, limit, true);
         while (held != null && held.length == 0) {
             held = several.acquire(null, limit, true);
         }
@@ -80,7 +80,7 @@ public final class RedisMultiLock implements MultiLock {
     public long fencingToken(String name) {
         int index = several.indexOf(name);
         ensureHeld();
-        return several.parts().get(index).ensureHeld().token;
+        return several.parts().get(index).ensureHeld().token();
     }
 
     @Override

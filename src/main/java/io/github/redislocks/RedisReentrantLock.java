@@ -4,7 +4,7 @@ import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.RedisCondition;
 import io.github.redislocks.engine.Sync;
-import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
@@ -242,7 +242,7 @@ public final class RedisReentrantLock implements FencedLock {
 
     @Override
     public long fencingToken() {
-        return sync.ensureHeld().token;
+        return sync.ensureHeld().token();
     }
 
     /**
@@ -262,7 +262,7 @@ public final class RedisReentrantLock implements FencedLock {
 
     @Override
     public boolean previousHolderLost() {
-        return sync.ensureHeld().previousLost;
+        return sync.ensureHeld().previousLost();
     }
 
     @Override
@@ -272,8 +272,8 @@ public final class RedisReentrantLock implements FencedLock {
 
     @Override
     public int getHoldCount() {
-        Hold hold = sync.held();
-        return hold == null ? 0 : hold.count();
+        Held held = sync.held();
+        return held == null ? 0 : held.count();
     }
 
     @Override
@@ -283,7 +283,7 @@ public final class RedisReentrantLock implements FencedLock {
 
     @Override
     public boolean isLocked() {
-        return client.queries().isLocked(sync.keys());
+        return client.isLocked(sync.keys());
     }
 
     @Override
@@ -305,23 +305,23 @@ public final class RedisReentrantLock implements FencedLock {
      * returns. Local; for all JVMs there is {@link RedisLocks#inspect(String)}.
      */
     public boolean hasQueuedThreads() {
-        return !client.queries().queuedThreads(sync.keys()).isEmpty();
+        return !client.queuedThreads(sync.keys()).isEmpty();
     }
 
     /** Whether this thread waits for the lock, as {@link #hasQueuedThreads()} counts. Local. */
     public boolean hasQueuedThread(Thread thread) {
         Objects.requireNonNull(thread, "thread");
-        return client.queries().queuedThreads(sync.keys()).contains(thread);
+        return client.queuedThreads(sync.keys()).contains(thread);
     }
 
     /** How many threads of this JVM wait for the lock, as {@link #hasQueuedThreads()} counts. Local. */
     public int getQueueLength() {
-        return client.queries().queuedThreads(sync.keys()).size();
+        return client.queuedThreads(sync.keys()).size();
     }
 
     /** The threads of this JVM that wait for the lock, in no order, as {@link #hasQueuedThreads()} counts. Local. */
     public Collection<Thread> getQueuedThreads() {
-        return client.queries().queuedThreads(sync.keys());
+        return client.queuedThreads(sync.keys());
     }
 
     /** Names the lock, and the thread or handle of this JVM that holds it, if there is one. Asks no server. */

@@ -13,6 +13,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaMember;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.library.dependencies.SliceAssignment;
@@ -95,6 +96,20 @@ class ArchitectureTest extends CodeRules {
                 "engine",
                 List.of(
                         "quorum",
+                        "waiting",
+                        "lease",
+                        "events",
+                        "watchdog",
+                        "health",
+                        "script",
+                        "state",
+                        "redis",
+                        "concurrent",
+                        TOLD));
+        rooms.put(
+                "residency",
+                List.of(
+                        "engine",
                         "waiting",
                         "lease",
                         "events",
@@ -215,6 +230,26 @@ class ArchitectureTest extends CodeRules {
 
     static Stream<Arguments> room_knowsNothingBeyond() {
         return ROOMS.entrySet().stream().map(room -> Arguments.of(room.getKey(), room.getValue()));
+    }
+
+    /** {@link #room_knowsNothingBeyond} says that no class below depends on the layer. */
+    @Test
+    void residency_isUnknownBelowItsLayer() {
+        String[] below = {
+            CORE + ".engine", CORE + ".waiting", CORE + ".lease", CORE + ".state", CORE + ".script", CORE + ".watchdog"
+        };
+        noClasses()
+                .that()
+                .resideInAnyPackage(below)
+                .should()
+                .haveSimpleNameContaining("Residen")
+                .because("a client that keeps a lock is an owner as others are")
+                .check(MAIN);
+        assertThat(MAIN.stream()
+                        .filter(type -> resideInAnyPackage(below).test(type))
+                        .flatMap(type -> type.getMembers().stream())
+                        .map(JavaMember::getName))
+                .doesNotContain("isLocal", "inRedis", "isBeginning");
     }
 
     @Test

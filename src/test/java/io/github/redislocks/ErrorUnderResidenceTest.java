@@ -2,7 +2,7 @@ package io.github.redislocks;
 
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.state.Residence;
+import io.github.redislocks.residency.Residence;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import org.junit.jupiter.api.BeforeEach;

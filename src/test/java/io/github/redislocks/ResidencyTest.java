@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.residency.Residence;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
@@ -88,7 +88,7 @@ class ResidencyTest extends FakeTime {
         long token = lock.fencingToken();
         LockKeys keys = LockKeys.of("redis-locks", "job");
         // As if there had been no room on the stack for more.
-        inside.residences().heldBy(keys, Thread.currentThread()).stranded = true;
+        inside.residences().known(keys.lock()).holding().stranded = true;
         whileTimePasses(lock::lock);
         assertThat(lock.getHoldCount()).isEqualTo(1);
         assertThat(lock.fencingToken()).isGreaterThan(token);
@@ -306,7 +306,7 @@ class ResidencyTest extends FakeTime {
         settle();
         assertThat(isFree(0)).as("used since").isFalse();
         assertThat(isFree(MOST + 1)).isFalse();
-        assertThat(inside.residences().countIdle()).isBetween(MOST - 2L, MOST + 1L);
+        assertThat(locks.countResident()).isBetween(MOST - 2L, MOST + 1L);
         assertThat(losses).isEmpty();
     }
 

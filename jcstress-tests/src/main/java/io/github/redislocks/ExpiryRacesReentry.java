@@ -133,7 +133,7 @@ public class ExpiryRacesReentry {
         @Actor
         public void owner() {
             sync.lock(30_000, true);
-            Hold held = sync.held();
+            Hold held = sync.hold();
             // Else a re-entry would end when the first lock does.
             clock.advanceTo(1_000_000);
             first = held;

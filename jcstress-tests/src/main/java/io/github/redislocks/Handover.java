@@ -43,7 +43,7 @@ final class Handover {
     /** Of the holder: locks, and returns when the other waits. */
     void hold() {
         holder.lock(LEASE_MILLIS, true);
-        long attempt = holder.held().attempt;
+        long attempt = holder.hold().attempt;
         held = true;
         while (!isWaitedFor(attempt)) {
             Thread.yield();

@@ -1,15 +1,18 @@
 package io.github.redislocks;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.residency.Residences;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -58,12 +61,13 @@ final class OnTwin {
             LockClient client = client(id, clock, tampering.apply(SERVER.another()));
             // Sends what callers leave behind.
             client.watchdog.lookAfter(client.mailbox, List.of());
-            client.watchdog.prepare(client.mailbox.channel());
+            client.watchdog.sender(client.mailbox.channel(), new HashSet<>());
             return client;
         }
 
         private static LockClient client(String id, HandClock clock, Redis redis) {
-            LockClient client = new LockClient(id, Settings.DEFAULTS, List.of(), clock, redis);
+            LockClient client = new LockClient(
+                    id, Settings.DEFAULTS, List.of(), clock, redis, Threads.DAEMONS, Residences::new);
             Inside.of(client).serverTimes().saw(redis.address(), CHECKED, clock.nanoTime());
             return client;
         }

@@ -1,9 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.Residence;
+import io.github.redislocks.residency.Residence;
+import io.github.redislocks.residency.Residences;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import org.openjdk.jcstress.annotations.Actor;
@@ -40,6 +42,8 @@ public class RecallRacesUnlock {
         static final HandClock CLOCK = new HandClock();
         static final LockClient CLIENT = OnTwin.Still.client("keeper", CLOCK, redis -> redis);
 
+        static final Residences RESIDENCES = Inside.of(CLIENT).residences();
+
         static {
             CLIENT.mailbox.open(20_000_000_000L);
         }
@@ -51,7 +55,7 @@ public class RecallRacesUnlock {
     public static class Twin {
         private final String name = OnTwin.name();
         private final Sync sync = Keeper.CLIENT.lock(name, false, KEEPING);
-        private final Residence residence = Keeper.CLIENT.residences.of(OnTwin.keys(name), 1_000_000_000);
+        private final Residence residence = Keeper.RESIDENCES.of(OnTwin.keys(name), 1_000_000_000);
         private final Hold lease;
 
         public Twin() {
@@ -70,7 +74,7 @@ public class RecallRacesUnlock {
 
         @Actor
         public void mailbox() {
-            Keeper.CLIENT.residences.recalled(OnTwin.key(name), lease.attempt);
+            Keeper.RESIDENCES.byWaiter(OnTwin.key(name), lease.attempt);
         }
 
         @Arbiter
@@ -78,7 +82,7 @@ public class RecallRacesUnlock {
             Hold now = residence.lease();
             r.r1 = lease != null && lease == now ? "kept" : "given up";
             if (now != null) {
-                Keeper.CLIENT.residences.recalled(OnTwin.key(name), now.attempt);
+                Keeper.RESIDENCES.byWaiter(OnTwin.key(name), now.attempt);
             }
             OnTwin.Still.forget(name);
         }

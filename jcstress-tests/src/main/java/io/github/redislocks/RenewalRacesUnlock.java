@@ -113,7 +113,7 @@ public class RenewalRacesUnlock {
         @Actor
         public void owner() {
             sync.lock(30_000, true);
-            hold = sync.held();
+            hold = sync.hold();
             try {
                 sync.unlock();
             } catch (LockLostException e) {

@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
-import io.github.redislocks.state.LocalHold;
-import io.github.redislocks.state.Residence;
+import io.github.redislocks.residency.ThreadHold;
+import io.github.redislocks.residency.Residence;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.openjdk.jcstress.annotations.Actor;
@@ -46,9 +46,9 @@ public class StrandedTurnEnds {
     @JCStressMeta(StrandedTurnEnds.class)
     @State
     public static class Core {
-        private final LossRacesLocalHold.Kept kept = new LossRacesLocalHold.Kept();
+        private final LossRacesThreadHold.Kept kept = new LossRacesThreadHold.Kept();
         private final Residence residence = kept.residence;
-        private final LocalHold local;
+        private final ThreadHold local;
         private boolean took;
 
         public Core() {

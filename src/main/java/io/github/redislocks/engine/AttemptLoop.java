@@ -11,7 +11,6 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
@@ -61,9 +60,7 @@ final class AttemptLoop {
                         acquisitions.of(attempt, limit, lost, !lock.crowded && redis.hasLines());
                 Hold hold = acquisition.contend();
                 lock.crowded = !acquisition.stayedOnFastPath();
-                if (owner instanceof Residence residence) {
-                    residence.foundOthers(!acquisition.tookFree());
-                }
+                owner.foundOthers(!acquisition.tookFree());
                 MemoryEdge.publish();
                 return hold;
             } catch (RedisException.Unacknowledged e) {

@@ -17,7 +17,6 @@ import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Mailbox;
-import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.util.ArrayList;
@@ -44,7 +43,7 @@ final class Closing {
     private final AsyncAcquisitions async;
     private final Losses losses;
     private final Mailbox mailbox;
-    private final Residences residences;
+    private final Layer layer;
     private final Watchdog watchdog;
     private final BackgroundLog log;
 
@@ -65,6 +64,7 @@ final class Closing {
             Redis redis,
             Holds holds,
             AsyncAcquisitions async,
+            Layer layer,
             BackgroundLog log) {
         this.clock = access.clock();
         this.settings = access.settings();
@@ -75,12 +75,12 @@ final class Closing {
         this.async = async;
         this.losses = parts.losses();
         this.mailbox = parts.mailbox();
-        this.residences = parts.residences();
+        this.layer = layer;
         this.watchdog = parts.watchdog();
         this.log = log;
         this.steps = new Steps(
                 attempts::drain,
-                residences::close,
+                layer::close,
                 this::awaitHolds,
                 attempts::close,
                 this::drained,
@@ -230,6 +230,7 @@ final class Closing {
         for (Hold hold : holds.all()) {
             losses.ended(hold);
         }
+        layer.tellUntold();
     }
 
     private void awaitTold() {

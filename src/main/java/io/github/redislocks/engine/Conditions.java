@@ -1,8 +1,5 @@
 package io.github.redislocks.engine;
 
-import io.github.redislocks.LockGivenUp;
-import io.github.redislocks.LockLost;
-import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.health.MonitoredRedis;
@@ -17,17 +14,15 @@ import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
-import io.github.redislocks.state.GivingUp;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
-import io.github.redislocks.state.LocalHold;
+import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.Mailbox;
-import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
@@ -50,7 +45,6 @@ public final class Conditions {
     private final Mailbox mailbox;
     private final Handoff handoff;
     private final Losses losses;
-    private final Residences residences;
     private final Watchdog watchdog;
     private final Settlements settlements;
 
@@ -66,26 +60,71 @@ public final class Conditions {
         this.mailbox = parts.mailbox();
         this.handoff = parts.handoff();
         this.losses = parts.losses();
-        this.residences = parts.residences();
         this.watchdog = parts.watchdog();
         this.settlements = parts.settlements();
     }
 
+    /** The calling thread, which gives up a hold and waits. The default methods are those of the hold's owner. */
+    public interface Waiter {
+
+        /** The owner of a hold. */
+        static Waiter of(Hold hold) {
+            return new OwnerOf(hold);
+        }
+
+        /** The owner that gets the lock back. */
+        Owner owner();
+
+        /** The hold count after the wait. */
+        int count();
+
+        /** An earlier, lost hold that the thread has still to unlock, or null. */
+        @Nullable
+        Hold below();
+
+        /** Called before the release begins; returns false if the thread has lost the lock. */
+        default boolean begins(long now) {
+            return true;
+        }
+
+        /** Called when the hold has ended. */
+        default void hasGivenUp() {}
+    }
+
+    private record OwnerOf(Hold hold) implements Waiter {
+
+        @Override
+        public Owner owner() {
+            return hold.owner;
+        }
+
+        @Override
+        public int count() {
+            return hold.count();
+        }
+
+        @Override
+        public @Nullable Hold below() {
+            return hold.below;
+        }
+    }
+
     /**
-     * Gives up a hold of the calling thread, waits in a Condition, and gets the hold back.
+     * Gives up a hold of the calling thread or of its client, waits in a Condition, and gets a hold back.
      *
      * @param id the id of the Condition
+     * @param limit how long it waits, unless a wall-clock time ends the wait earlier
      * @param until a wall-clock time at which the wait ends as well, or null; the wall clock may be set meanwhile
      * @return true if a signal or a spurious wake-up ended the wait, false if its time was over
      * @throws InterruptedException if an interrupt came before a signal; the lock is held again all the same
      */
-    public boolean await(String id, Hold hold, WaitLimit limit, @Nullable Instant until) throws InterruptedException {
-        return new ConditionWait(id, hold, limit, until).await();
+    public boolean await(String id, Hold hold, Waiter waiter, WaitLimit limit, @Nullable Instant until)
+            throws InterruptedException {
+        return new ConditionWait(id, hold, waiter, limit, until).await();
     }
 
     /** Signals the waiter of a Condition that has waited longest, or all of its waiters. An interrupt is kept. */
-    public void signal(String id, Hold held, boolean all, WaitLimit limit) {
-        Hold hold = held.inRedis();
+    public void signal(String id, Hold hold, boolean all, WaitLimit limit) {
         long number = attempts.nextNumber();
         long began = clock.nanoTime();
         Call call = Scripts.signal(hold, number, id, all);
@@ -94,15 +133,15 @@ public final class Conditions {
                 Reply reply = monitored.run(call, settings.commandTimeoutNanos());
                 if (Answer.isGone(reply)) {
                     losses.taken(hold);
-                    throw Losses.exception(held);
+                    throw Losses.exception(hold);
                 }
                 for (Object place : reply.values()) {
                     moved(id, place.toString());
                 }
                 return;
             } catch (RedisException e) {
-                if (!losses.isValid(held)) {
-                    throw Losses.exception(held);
+                if (!losses.isValid(hold)) {
+                    throw Losses.exception(hold);
                 }
                 long now = clock.nanoTime();
                 if (e.isPermanent() || monitored.of(hold.keys().lock()).age(call, now) > limit.retryForNanos()) {
@@ -166,14 +205,12 @@ public final class Conditions {
         }
 
         private final Hold hold;
-        private final Hold inRedis;
+        private final Waiter waiter;
         private final WaitLimit limit;
         private final String condition;
         private final @Nullable Instant until;
         private Stage stage = Stage.HOLDING;
         private long rejoinAtNanos;
-        /** What there is to tell of the residence that ends with the hold; null if there is none, or nobody listens. */
-        private @Nullable GivingUp givingUp;
         /** Turns the grant into a hold again; null before the wait has begun. */
         private Settlements.@Nullable Settlement settlement;
 
@@ -181,10 +218,10 @@ public final class Conditions {
          * Makes a wait in the Condition with this id. {@code until} is a wall-clock time at which the wait ends as
          * well, or null; the wall clock may be set meanwhile.
          */
-        private ConditionWait(String condition, Hold hold, WaitLimit limit, @Nullable Instant until) {
+        private ConditionWait(String condition, Hold hold, Waiter waiter, WaitLimit limit, @Nullable Instant until) {
             this.condition = condition;
             this.hold = hold;
-            this.inRedis = hold.inRedis();
+            this.waiter = waiter;
             this.limit = limit;
             this.until = until;
         }
@@ -196,7 +233,7 @@ public final class Conditions {
          */
         public boolean await() throws InterruptedException {
             attempts.checkOpen();
-            Attempt attempt = attempts.make(hold, condition, limit);
+            Attempt attempt = attempts.make(hold, waiter.owner(), waiter.count(), condition, limit);
             try {
                 attempts.begin(attempt);
                 giveUp(attempt);
@@ -204,7 +241,6 @@ public final class Conditions {
             } catch (Throwable e) {
                 if (stage == Stage.GIVING_UP) {
                     handoff.strand(hold);
-                    handoff.strand(inRedis);
                 }
                 if (settlement != null) {
                     settlement.strand();
@@ -225,20 +261,13 @@ public final class Conditions {
         private void giveUp(Attempt attempt) {
             RedisException refusal = openMailbox();
             long began = clock.nanoTime();
-            long deadline = hold.beginRelease(began);
+            long deadline = waiter.begins(began) ? hold.beginRelease(began) : 0;
             if (deadline == 0) {
                 losses.isValid(hold);
                 attempts.end(attempt);
                 throw Losses.exception(hold);
             }
-            if (hold.isLocal() && inRedis.beginRelease(began) == 0) {
-                losses.isValid(inRedis);
-                throw lost(attempt);
-            }
             stage = Stage.GIVING_UP;
-            if (hold instanceof LocalHold local) {
-                givingUp = residences.givingUp(local.residence, inRedis, LockGivenUp.Reason.OWN_HOLD);
-            }
             MemoryEdge.publish();
             Attempt successor = handoff.successor(hold);
             hold.names(successor);
@@ -264,9 +293,10 @@ public final class Conditions {
                     if (answer == Answer.Word.GONE
                             && !reply.resent()
                             && !repeated
-                            && inRedis.releaseFailed(clock.nanoTime() >= deadline)) {
-                        losses.ended(inRedis);
-                        throw lost(attempt);
+                            && hold.releaseFailed(clock.nanoTime() >= deadline)) {
+                        losses.ended(hold);
+                        attempts.end(attempt);
+                        throw Losses.exception(hold);
                     }
                     handoff.handOn(hold.keys(), hold.attempt, successor, hold.turnStartNanos, answer, sent);
                     removed();
@@ -313,37 +343,23 @@ public final class Conditions {
         private void notAnswered(@Nullable Attempt successor, long began, RedisException e) {
             long tried = clock.nanoTime() - began;
             if (e.isPermanent() || tried > limit.retryForNanos()) {
-                handoff.releaseLater(inRedis, Scripts.release(inRedis, successor, false, false), successor);
+                handoff.releaseLater(hold, Scripts.release(hold, successor, false, false), successor);
                 removed();
                 throw unavailable.notBack(hold.keys(), tried, e);
             }
         }
 
-        /** The hold has ended here, with the residence that it was under. */
+        /** The hold has ended here. */
         private void removed() {
-            if (hold instanceof LocalHold local) {
-                local.residence.ended(inRedis);
-                local.residence.passOn(clock.nanoTime());
-            }
-            // Not earlier: after an error the watchdog ends the turn, by the lease that it finds.
-            holds.remove(inRedis);
+            waiter.hasGivenUp();
+            // Not earlier: after an error the watchdog ends what goes with the hold, by the hold that it finds.
+            holds.remove(hold);
             stage = Stage.WAITING;
-            residences.givenUp(givingUp);
-        }
-
-        /** What is thrown after the release turned out to have come too late. */
-        private LockLostException lost(Attempt attempt) {
-            attempts.end(attempt);
-            LockLost.Reason reason = inRedis.lossReason();
-            if (hold.isLocal() && hold.lostInRelease(reason == null ? LockLost.Reason.EXPIRED : reason)) {
-                losses.ended(hold);
-            }
-            return Losses.exception(hold);
         }
 
         private void awaitGrant(Attempt attempt) {
             Settlements.Settlement wayBack =
-                    settlements.of(attempt, WaitLimit.endless(limit.retryForNanos()), hold.below);
+                    settlements.of(attempt, WaitLimit.endless(limit.retryForNanos()), waiter.below());
             settlement = wayBack;
             while (true) {
                 Attempt.Verdict verdict = attempt.verdict();
@@ -351,7 +367,7 @@ public final class Conditions {
                     Settlements.Result result = settle(wayBack, grant);
                     Hold back = wayBack.made;
                     if (back != null) {
-                        back.resume(hold);
+                        back.resume(hold, waiter.count());
                         MemoryEdge.publish();
                         return;
                     }

@@ -18,17 +18,16 @@ import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Owners;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Handoff;
-import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import org.jspecify.annotations.Nullable;
@@ -50,9 +49,7 @@ final class Entries {
     private final Losses losses;
     private final Watchdog watchdog;
     private final Handoff handoff;
-    private final Residences residences;
     private final AttemptLoop attempts;
-    private final ResidenceEntries underResidence;
     private final EventNotifier events;
 
     Entries(
@@ -62,7 +59,6 @@ final class Entries {
             Holds holds,
             Owners owners,
             Acquisitions acquisitions,
-            Exits exits,
             EventNotifier events) {
         this.clock = access.clock();
         this.settings = access.settings();
@@ -73,35 +69,20 @@ final class Entries {
         this.losses = parts.losses();
         this.watchdog = parts.watchdog();
         this.handoff = parts.handoff();
-        this.residences = parts.residences();
         this.attempts = new AttemptLoop(access, parts, redis, acquisitions);
-        this.underResidence = new ResidenceEntries(access, parts, holds, owners, attempts, exits, events);
         this.events = events;
     }
 
     /**
-     * Counts a re-entry without a request, if the caller's hold is sure to last as long as the caller wants, or
-     * acquires the lock if this client keeps it; null if Redis has to be asked.
+     * Counts a re-entry without a request, if the caller's hold is sure to last as long as the caller wants; null if
+     * Redis has to be asked.
      */
     @Nullable
     Hold enteredHere(LockObject lock, long leaseMillis, boolean renewed) {
-        Residence residence = lock.residence;
-        Hold hold;
-        if (residence != null) {
-            hold = residence.heldBy(Thread.currentThread());
-            if (hold == null) {
-                return underResidence.enteredHere(lock, residence, leaseMillis, renewed);
-            }
-        } else {
-            hold = lock.own.localReentry() ? hold(lock) : null;
-        }
+        Hold hold = lock.own.localReentry() ? hold(lock) : null;
         if (hold == null || !hold.covers(clock.nanoTime(), leaseMillis, renewed)) {
             return null;
         }
-        return again(hold, leaseMillis, renewed);
-    }
-
-    private static Hold again(Hold hold, long leaseMillis, boolean renewed) {
         checkCount(hold);
         hold.reentered(leaseMillis, renewed, hold.nextRenewalNanos());
         return hold;
@@ -110,13 +91,10 @@ final class Entries {
     /** The calling thread's hold, valid or lost; null if there is none. */
     @Nullable
     Hold hold(LockObject lock) {
-        Hold local = lock.residence == null
-                ? residences.heldBy(lock.keys, Thread.currentThread())
-                : lock.residence.heldBy(Thread.currentThread());
-        return local == null ? holds.get(lock.keys, owners.caller()) : local;
+        return holds.get(lock.keys, owners.caller());
     }
 
-    private static void checkCount(Hold hold) {
+    static void checkCount(Held hold) {
         if (hold.count() == Integer.MAX_VALUE) {
             throw new Error("Maximum lock count exceeded");
         }
@@ -139,14 +117,10 @@ final class Entries {
                 }
             }
             Attempt.Request request = new Attempt.Request(leaseMillis, renewed, lock.fair, lock.own.maxHoldMillis());
-            if (lock.residence != null && ResidenceEntries.isWanted(lock, leaseMillis, renewed)) {
-                return events.isHeard()
-                        ? acquireHeard(lock, lock.residence, request, limit, held)
-                        : underResidence.acquire(lock, lock.residence, request, limit, held);
-            }
+            Owner caller = owners.caller();
             return events.isHeard()
-                    ? acquireHeard(lock, owners.caller(), request, limit, held)
-                    : attempts.acquire(lock, owners.caller(), request, limit, held);
+                    ? heard(lock, () -> attempts.acquire(lock, caller, request, limit, held))
+                    : attempts.acquire(lock, caller, request, limit, held);
         } finally {
             limit.restore();
         }
@@ -161,7 +135,7 @@ final class Entries {
             Attempt.Request request =
                     new Attempt.Request(lock.own.leaseMillis(), renewed, lock.fair, lock.own.maxHoldMillis());
             return events.isHeard()
-                    ? acquireHeard(lock, owner, request, limit, null)
+                    ? heard(lock, () -> attempts.acquire(lock, owner, request, limit, null))
                     : attempts.acquire(lock, owner, request, limit, null);
         } finally {
             owner.rests();
@@ -169,25 +143,42 @@ final class Entries {
         }
     }
 
-    private void throwIfInterrupted(LockObject lock, WaitLimit limit) throws InterruptedException {
+    /** Acquires for an owner that does not hold the lock; null if the lock was busy. */
+    @Nullable
+    Hold attempt(LockObject lock, Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+            throws InterruptedException {
+        return attempts.acquire(lock, owner, request, limit, lost);
+    }
+
+    void throwIfInterrupted(LockObject lock, WaitLimit limit) throws InterruptedException {
         if (limit.interrupted()) {
             events.notAcquired(lock.keys, clock, 0, LockNotAcquired.Outcome.INTERRUPTED);
             limit.throwIfInterrupted();
         }
     }
 
-    /** As {@link AttemptLoop#acquire}, and tells the listeners what came of it. */
-    private @Nullable Hold acquireHeard(
-            LockObject lock, Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
-            throws InterruptedException {
+    /** Acquires a lock that the caller does not hold. */
+    @FunctionalInterface
+    public interface Way<H extends Held> {
+
+        /** Null if the lock was busy. */
+        @Nullable
+        H acquire() throws InterruptedException;
+    }
+
+    /** Returns true if listeners want the result of each acquisition. */
+    boolean isHeard() {
+        return events.isHeard();
+    }
+
+    /** Acquires in the given way, and notifies listeners of the result. */
+    <H extends Held> @Nullable H heard(LockObject lock, Way<H> way) throws InterruptedException {
         long began = clock.nanoTime();
         LockListener.Acquiring call = events.begun(lock.keys);
         LockNotAcquired.Outcome outcome = LockNotAcquired.Outcome.FAILED;
-        Hold hold = null;
+        H hold = null;
         try {
-            hold = owner instanceof Residence residence
-                    ? underResidence.acquire(lock, residence, request, limit, lost)
-                    : attempts.acquire(lock, owner, request, limit, lost);
+            hold = way.acquire();
             outcome = LockNotAcquired.Outcome.BUSY;
         } catch (InterruptedException e) {
             outcome = LockNotAcquired.Outcome.INTERRUPTED;
@@ -206,49 +197,58 @@ final class Entries {
     /** Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire the lock anew. */
     private boolean reenter(LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
             throws InterruptedException {
-        long began = clock.nanoTime();
-        if (hold.isLocal() && hold.covers(began, leaseMillis, renewed)) {
-            again(hold, leaseMillis, renewed);
-            return true;
-        }
         checkCount(hold);
-        try {
-            return askToReenter(lock, hold, limit, leaseMillis, renewed, began);
-        } finally {
-            losses.endIfProlonged(hold.inRedis());
-        }
+        return askToReenter(lock, hold, limit, leaseMillis, renewed, true);
+    }
+
+    /** Extends a hold without counting, as a re-entry does; false if it turned out to be lost. */
+    boolean prolong(LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
+            throws InterruptedException {
+        return askToReenter(lock, hold, limit, leaseMillis, renewed, false);
     }
 
     private boolean askToReenter(
-            LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed, long began)
+            LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed, boolean counts)
             throws InterruptedException {
-        Hold inRedis = hold.inRedis();
-        int before = lock.own.localReentry() || hold.isLocal() ? 0 : hold.count();
+        try {
+            return askUntilAnswered(lock, hold, limit, leaseMillis, renewed, counts);
+        } finally {
+            losses.endIfProlonged(hold);
+        }
+    }
+
+    private boolean askUntilAnswered(
+            LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed, boolean counts)
+            throws InterruptedException {
+        long began = clock.nanoTime();
+        int before = lock.own.localReentry() || !counts ? 0 : hold.count();
         RedisException met = null;
         while (losses.isValid(hold)) {
-            boolean outlasts = inRedis.mayOutlast();
-            boolean asking = inRedis.isAsking();
+            boolean outlasts = hold.mayOutlast();
+            boolean asking = hold.isAsking();
             long sent = clock.nanoTime();
             long timeout =
-                    Math.min(limit.timeoutNanos(sent, settings.commandTimeoutNanos()), inRedis.deadlineNanos() - sent);
-            long lease = inRedis.leaseAt(sent, leaseMillis);
-            inRedis.asks(lease);
-            Call call = Scripts.reenter(inRedis, before, lease);
+                    Math.min(limit.timeoutNanos(sent, settings.commandTimeoutNanos()), hold.deadlineNanos() - sent);
+            long lease = hold.leaseAt(sent, leaseMillis);
+            hold.asks(lease);
+            Call call = Scripts.reenter(hold, before, lease);
             // Before it is sent: the deadline may pass before the answer does not come.
-            inRedis.asking(true);
+            hold.asking(true);
             try {
                 Reply reply = monitored.run(call.with(settings.acks()), timeout);
                 if (!Answer.isKept(reply)) {
-                    losses.taken(inRedis);
-                } else if (inRedis.extend(clock.nanoTime(), sent, lease)) {
-                    inRedis.reentryAnswered();
+                    losses.taken(hold);
+                } else if (hold.extend(clock.nanoTime(), sent, lease)) {
+                    hold.reentryAnswered();
                     // What this has given lasts longer than what the tries before may have, unless one runs late.
-                    inRedis.isTold(outlasts || reply.resent());
+                    hold.isTold(outlasts || reply.resent());
                     if (renewed) {
-                        inRedis.renewedFor(leaseMillis);
+                        hold.renewedFor(leaseMillis);
                     }
-                    hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(lease));
-                    watchdog.wakeAt(hold.nextRenewalNanos());
+                    if (counts) {
+                        hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(lease));
+                        watchdog.wakeAt(hold.nextRenewalNanos());
+                    }
                     return true;
                 }
             } catch (RedisException e) {
@@ -262,8 +262,8 @@ final class Entries {
                         : monitored.of(lock.keys.lock()).age(call, now);
                 if (hopeless) {
                     // Redis has answered, and given nothing; not so to earlier requests, perhaps.
-                    inRedis.asking(asking);
-                    inRedis.isTold(outlasts);
+                    hold.asking(asking);
+                    hold.isTold(outlasts);
                 }
                 if (hopeless || limit.isTooLate(outage, now)) {
                     throw unavailable.toDo(
@@ -296,7 +296,7 @@ final class Entries {
     }
 
     /** Tells the listeners of a hold that was taken with others. */
-    void taken(LockObject lock, Hold hold, long beganNanos) {
+    void taken(LockObject lock, Held hold, long beganNanos) {
         MemoryEdge.publish();
         if (events.isHeard()) {
             events.acquired(lock.keys, hold, beganNanos, events.begun(lock.keys));

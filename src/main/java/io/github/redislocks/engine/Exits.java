@@ -1,7 +1,5 @@
 package io.github.redislocks.engine;
 
-import io.github.redislocks.LockGivenUp;
-import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
@@ -16,17 +14,13 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
-import io.github.redislocks.state.GivingUp;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
-import io.github.redislocks.state.LocalHold;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
-import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.LocalQueue;
-import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.util.function.Consumer;
@@ -58,7 +52,6 @@ final class Exits {
     private final LocalQueue localQueue;
     private final Handoff handoff;
     private final Losses losses;
-    private final Residences residences;
     private final Watchdog watchdog;
     private final EventNotifier events;
 
@@ -71,7 +64,6 @@ final class Exits {
         this.localQueue = parts.localQueue();
         this.handoff = parts.handoff();
         this.losses = parts.losses();
-        this.residences = parts.residences();
         this.watchdog = parts.watchdog();
         this.events = events;
     }
@@ -84,8 +76,6 @@ final class Exits {
         }
         if (hold.count() > 1) {
             exit(lock, hold, byNanos);
-        } else if (hold instanceof LocalHold local) {
-            passOn(lock, local, now, byNanos);
         } else {
             release(lock, hold, 0, byNanos);
         }
@@ -106,7 +96,7 @@ final class Exits {
      */
     boolean undo(LockObject lock, Hold hold, long byNanos) {
         if (hold.count() > 1) {
-            if (isCounted(lock, hold) && isTaken(hold, byNanos)) {
+            if (isCounted(lock) && isTaken(hold, byNanos)) {
                 losses.taken(hold);
             }
             exited(hold);
@@ -120,17 +110,22 @@ final class Exits {
         return true;
     }
 
-    /** Tells the listeners that a hold was released whose caller was not told of it. */
-    void undone(LockObject lock, Hold hold) {
-        events.released(lock.keys, hold, clock.nanoTime());
+    /** After an error: ends the last acquisition of a hold, of which there were as many before its end began. */
+    void strand(Hold hold, int count) {
+        if (count == 1) {
+            handoff.strand(hold);
+        } else if (hold.count() == count) {
+            hold.exited();
+        }
+    }
+
+    /** Tells the listeners that a hold was released. */
+    void released(LockObject lock, Held hold, long atNanos) {
+        events.released(lock.keys, hold, atNanos);
     }
 
     /** Ends the renewal of a hold: it lasts for its lease from now on, or if Redis does not answer, as it is. */
     void fix(LockObject lock, Hold hold, long byNanos) {
-        if (hold.isLocal()) {
-            // It lasts for as long as the client keeps the lock.
-            return;
-        }
         boolean extended = false;
         try {
             long sent = clock.nanoTime();
@@ -208,7 +203,7 @@ final class Exits {
 
     private void exit(LockObject lock, Hold hold, long byNanos) {
         try {
-            if (isCounted(lock, hold) && isTaken(hold, byNanos)) {
+            if (isCounted(lock) && isTaken(hold, byNanos)) {
                 losses.taken(hold);
             }
         } catch (Error e) {
@@ -231,8 +226,8 @@ final class Exits {
     }
 
     /** Whether Redis counts the re-entries. */
-    private static boolean isCounted(LockObject lock, Hold hold) {
-        return !lock.own.localReentry() && !hold.isLocal();
+    private static boolean isCounted(LockObject lock) {
+        return !lock.own.localReentry();
     }
 
     /** Has a hold that is not renewed any more asked for once: it may not be watched yet. */
@@ -263,14 +258,21 @@ final class Exits {
             // First: whoever goes on after an error has to know.
             hold.keepFor(keptMillis);
             StackSpace.ensure();
-            endInRedis(lock, hold, clock.nanoTime(), byNanos);
+            long now = clock.nanoTime();
+            endInRedis(lock, hold, now, byNanos);
+            events.released(lock.keys, hold, now);
         } catch (Throwable e) {
             handoff.strand(hold);
             throw e;
         }
     }
 
-    private void endInRedis(LockObject lock, Hold hold, long now, long byNanos) {
+    /**
+     * Ends a hold in Redis, and tells no listeners. After an error its owner leaves the rest to the watchdog.
+     *
+     * @throws LockLostException if the hold was lost before
+     */
+    void endInRedis(LockObject lock, Hold hold, long now, long byNanos) {
         long until = hold.beginRelease(now);
         if (until == 0) {
             hold.keepFor(0);
@@ -281,81 +283,9 @@ final class Exits {
         release(lock, hold, now, until, byNanos);
     }
 
-    /** Ends a thread's hold under a residence, which is kept, or released if others want it. */
-    private void passOn(LockObject lock, LocalHold local, long now, long byNanos) {
-        Residence residence = local.residence;
-        GivingUp givingUp = null;
-        try {
-            StackSpace.ensureLocal();
-            long until = local.beginRelease(now);
-            if (until == 0) {
-                losses.isValid(local);
-                throw unlockLost(local);
-            }
-            Hold lease = local.inRedis();
-            LockGivenUp.Reason why = residences.whyOver(residence, lease, now, residence.isWanted());
-            if (why != null) {
-                givingUp = residences.givingUp(residence, lease, why);
-                releaseLease(lock, local, lease, now, byNanos);
-            } else {
-                residences.kept(residence, lock.own.residencyNanos(), now);
-            }
-        } catch (LockLostException e) {
-            throw e;
-        } catch (Throwable e) {
-            handoff.strand(local);
-            throw e;
-        }
-        residence.passOn(now);
-        residences.turnEnded(residence);
-        // First: of what the listeners do now this is not to tell the time.
-        residences.givenUp(givingUp);
-        if (events.isHeard()) {
-            events.released(lock.keys, local, now);
-        }
-    }
-
-    private void releaseLease(LockObject lock, LocalHold local, Hold lease, long now, long byNanos) {
-        StackSpace.ensure();
-        try {
-            endInRedis(lock, lease, now, byNanos);
-            local.residence.ended(lease);
-        } catch (LockLostException e) {
-            LockLost.Reason reason = lease.lossReason();
-            if (local.lostInRelease(reason == null ? LockLost.Reason.EXPIRED : reason)) {
-                losses.ended(local);
-            }
-            // Once more: whoever declared the loss before the thread's hold had ended could not do all.
-            losses.ended(lease);
-            throw unlockLost(local);
-        }
-    }
-
-    /**
-     * Releases a lease for a thread that has the turn and cannot become the holder under that. Returns when Redis has
-     * answered, or did not in time, so that the background goes on.
-     */
-    void giveUp(LockObject lock, Residence residence, Hold lease, WaitLimit limit) {
-        GivingUp told = residences.givingUp(residence, lease, LockGivenUp.Reason.NO_TOKEN);
-        try {
-            long now = clock.nanoTime();
-            endInRedis(lock, lease, now, now + limit.timeoutNanos(now, settings.commandTimeoutNanos()));
-        } catch (LockLostException e) {
-            // No thread had the lock, so none is told.
-            told = null;
-        } catch (Throwable e) {
-            handoff.strand(lease);
-            throw e;
-        } finally {
-            residence.ended(lease);
-        }
-        residences.givenUp(told);
-    }
-
     /** Whether a hold may end with others by one request: nobody here waits for its lock. */
     boolean mayEndWithOthers(LockObject lock, Hold hold) {
         return hold.count() == 1
-                && !hold.isLocal()
                 && !hold.isToKeep()
                 && losses.isValid(hold)
                 && localQueue.successor(lock.keys, hold.attempt) == null;
@@ -397,7 +327,8 @@ final class Exits {
             } catch (RedisException e) {
                 found = goesOnLater(ending, e);
             }
-            ended(lock, hold, sent, found);
+            ended(hold, found);
+            events.released(lock.keys, hold, sent);
         } catch (Throwable e) {
             handoff.strand(hold);
             throw e;
@@ -423,7 +354,7 @@ final class Exits {
         } catch (RedisException e) {
             found = goesOnLater(new Ending(hold, sent, until, byNanos), e);
         }
-        ended(lock, hold, sent, found);
+        ended(hold, found);
     }
 
     /** Whether the lock may go to a thread of this JVM before one of another, which has come earlier. */
@@ -441,7 +372,7 @@ final class Exits {
                 || !hold.releasedTooLate();
     }
 
-    private void ended(LockObject lock, Hold hold, long sent, boolean found) {
+    private void ended(Hold hold, boolean found) {
         if (!found) {
             losses.ended(hold);
             throw unlockLost(hold);
@@ -449,9 +380,6 @@ final class Exits {
         // Not earlier: close() waits for holds that are being released, and a successor that has left must be taken
         // out of Redis first.
         holds.remove(hold);
-        if (!(hold.owner instanceof Residence)) {
-            events.released(lock.keys, hold, sent);
-        }
     }
 
     /** Ends a hold in Redis and hands the lock on; false if the hold was gone there already. */
@@ -478,7 +406,7 @@ final class Exits {
         return !lock.crowded
                 && !hold.isToKeep()
                 // The short script writes the token of the hold itself.
-                && !(hold.owner instanceof Residence residence && residence.lastToken() > hold.token)
+                && hold.lastToken() == 0
                 && redis.hasLines()
                 && now - hold.turnStartNanos < Timing.SHORT_HOLD_NANOS;
     }
@@ -487,10 +415,6 @@ final class Exits {
         // An error may have kept the thread that found the loss from telling the listeners.
         losses.ended(hold);
         LockLostException exception = Losses.exception(hold);
-        if (hold instanceof LocalHold local && local.isLost()) {
-            // Whoever declared the loss may not have come so far, and what is unlocked next is the hold below it.
-            local.residence.lost(local);
-        }
         if (hold.unlockedAfterLoss()) {
             holds.remove(hold);
         }

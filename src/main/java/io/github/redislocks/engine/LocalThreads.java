@@ -3,20 +3,16 @@ package io.github.redislocks.engine;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.Residence;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /** What a client knows of its own threads at a lock, and Redis does not: their names, and how many share a place. */
 final class LocalThreads {
@@ -26,21 +22,24 @@ final class LocalThreads {
     /** For how many a place stands, by the owner that has it or may take it. */
     private final Map<String, Integer> threads = new HashMap<>();
 
-    /** The thread that has the lock under a residence, of which Redis knows nothing; or null. */
-    private final @Nullable LocalHold holding;
+    private final LockKeys keys;
+    /** The layer that knows threads which Redis does not know. */
+    private final Layer layer;
 
-    LocalThreads(LockKeys keys, Iterable<Hold> holds, Iterable<Attempt> attempts, @Nullable Residence residence) {
-        this.holding = residence == null ? null : residence.holding();
+    LocalThreads(LockKeys keys, Iterable<Hold> holds, Iterable<Attempt> attempts, Layer layer) {
+        this.keys = keys;
+        this.layer = layer;
         for (Hold hold : holds) {
             if (hold.lock().equals(keys.lock())) {
                 name(hold.owner);
             }
         }
-        Collection<Thread> queued = residence == null ? List.of() : residence.queuedThreads();
+        Held held = layer.held(keys);
+        Collection<Thread> queued = layer.queuedThreads(keys);
         List<String> sharers = new ArrayList<>();
         int behind = queued.size();
-        if (holding != null) {
-            name(holding.owner);
+        if (held != null) {
+            name(held.owner());
         }
         for (Attempt attempt : attempts) {
             if (!attempt.keys.lock().equals(keys.lock())) {
@@ -84,19 +83,9 @@ final class LocalThreads {
     }
 
     private LockInspection.Holder known(LockInspection.Holder had) {
-        LocalHold local = holding;
-        if (local != null && had.owner().toString().equals(local.residence.id)) {
-            LockInspection.Owner thread = named(LockInspection.Owner.parse(local.owner.id));
-            return LockInspection.Holder.of(thread, local.count(), local.token, had.remainingLease(), since(local));
-        }
-        return LockInspection.Holder.of(named(had.owner()), had.holds(), had.token(), had.remainingLease());
-    }
-
-    /** Since when a thread has the lock, by the clock of the server, which has said when its client got it. */
-    private static Instant since(LocalHold local) {
-        Hold lease = local.inRedis();
-        long laterNanos = Math.max(0, local.acquiredNanos - lease.acquiredNanos);
-        return Instant.EPOCH.plus(lease.token + laterNanos / 1_000, ChronoUnit.MICROS);
+        LockInspection.Holder holder = layer.known(keys, had);
+        return LockInspection.Holder.of(
+                named(holder.owner()), holder.holds(), holder.token(), holder.remainingLease(), holder.since());
     }
 
     private List<LockInspection.Waiter> known(List<LockInspection.Waiter> waiters) {

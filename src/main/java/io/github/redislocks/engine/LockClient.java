@@ -24,7 +24,6 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owners;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
@@ -33,21 +32,24 @@ import io.github.redislocks.waiting.Heartbeats;
 import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Lookout;
 import io.github.redislocks.waiting.Mailbox;
-import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.waiting.SlowWaits;
 import io.github.redislocks.waiting.Together;
 import io.github.redislocks.waiting.WaitingParts;
+import io.github.redislocks.waiting.Wanted;
 import io.github.redislocks.watchdog.Task;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.Executor;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -72,28 +74,34 @@ public final class LockClient {
     public final Attempts attempts;
     public final Mailbox mailbox;
     final Handoff handoff;
-    public final Residences residences;
+    final Layer layer;
+    private final EventNotifier events;
     final Owners owners;
     final Settlements settlements;
     final Acquisitions acquisitions;
     public final AsyncAcquisitions async;
     public final Renewals renewals;
-    private final LockEngine engine;
+    final LockEngine engine;
     private final Together together;
     private final Conditions conditions;
     private final LockQueries queries;
     private final FailoverGuard failoverGuard;
-    private final EventNotifier events;
     private final BackgroundLog log;
     private final Closing closing;
 
     public LockClient(String id, Settings settings, List<LockListener> listeners, Clock clock, Redis redis) {
-        this(id, settings, listeners, clock, redis, Threads.DAEMONS);
+        this(id, settings, listeners, clock, redis, Threads.DAEMONS, ground -> new Layer());
     }
 
-    /** Makes a client with the given threads. */
+    /** Makes a client with the given threads, and what stands above the engine. */
     public LockClient(
-            String id, Settings settings, List<LockListener> listeners, Clock clock, Redis redis, Threads threads) {
+            String id,
+            Settings settings,
+            List<LockListener> listeners,
+            Clock clock,
+            Redis redis,
+            Threads threads,
+            Function<Layer.Ground, Layer> layers) {
         this.id = id;
         this.settings = settings;
         this.clock = clock;
@@ -118,23 +126,21 @@ public final class LockClient {
                 this::hasten,
                 attempts::hurry,
                 this::forced,
-                recalls(),
+                wanted(),
                 settings.watchDeletions() ? this::changed : null,
                 threads);
         this.handoff = new Handoff(clock, settings, monitored, holds, localQueue, attempts, mailbox, watchdog, losses);
-        this.residences = new Residences(id, clock, settings, holds, localQueue, mailbox, handoff, losses, watchdog);
         this.settlements = new Settlements(clock, settings, epoch, monitored, holds, attempts, handoff, watchdog);
         RedisAccess access = new RedisAccess(clock, settings, epoch, serverTimes, monitored, unavailable);
-        WaitingParts parts =
-                new WaitingParts(attempts, localQueue, mailbox, handoff, settlements, losses, residences, watchdog);
-        this.acquisitions = new Acquisitions(access, parts);
+        WaitingParts parts = new WaitingParts(attempts, localQueue, mailbox, handoff, settlements, losses, watchdog);
+        this.layer = layers.apply(new Layer.Ground(access, parts, holds, owners, events));
+        this.acquisitions = new Acquisitions(access, parts, layer);
         this.async =
                 new AsyncAcquisitions(clock, attempts, acquisitions, monitored, unavailable, handoff, events, threads);
         this.renewals = renewals(Renewals.LOSSES);
-        this.queries =
-                new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses, residences);
+        this.queries = new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses, layer);
         this.together = new Together(access, parts);
-        this.closing = new Closing(access, parts, redis, holds, async, log);
+        this.closing = new Closing(access, parts, redis, holds, async, layer, log);
         this.engine = new LockEngine(access, parts, redis, holds, owners, acquisitions, events);
         this.conditions = new Conditions(access, parts, holds);
         this.failoverGuard =
@@ -156,16 +162,22 @@ public final class LockClient {
         handoff.hasten(attempt);
     }
 
-    private Mailbox.Recalled recalls() {
-        return new Mailbox.Recalled() {
+    /** Forwards to the layer, which is made after the mailbox. */
+    private Wanted wanted() {
+        return new Wanted() {
             @Override
-            public void recalled(String lock, long attempt) {
-                residences.recalled(lock, attempt);
+            public void byWaiter(String lock, long attempt) {
+                layer.byWaiter(lock, attempt);
             }
 
             @Override
-            public void tried(String lock, String clientId, long attempt) {
-                residences.tried(lock, clientId, attempt);
+            public void byTry(String lock, String clientId, long attempt) {
+                layer.byTry(lock, clientId, attempt);
+            }
+
+            @Override
+            public void byAttempt(LockKeys keys) {
+                layer.byAttempt(keys);
             }
         };
     }
@@ -218,7 +230,7 @@ public final class LockClient {
 
     private List<Task> tasks() {
         List<Task> tasks =
-                new ArrayList<>(List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses), residences));
+                new ArrayList<>(List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses), layer));
         if (settings.slowWaitNanos() > 0) {
             tasks.add(new SlowWaits(clock, attempts, settings.slowWaitNanos(), SlowWaits.MOST, log));
         }
@@ -257,7 +269,7 @@ public final class LockClient {
             // Which cuts longer leases.
             renewals.isInUse(own.maxHoldMillis());
         }
-        return engine.lock(LockKeys.of(settings.keyPrefix(), name), fair, own);
+        return layer.lock(engine, LockKeys.of(settings.keyPrefix(), name), fair, own);
     }
 
     /** Makes what an owner of several locks uses, each once, in the order of their names. */
@@ -286,6 +298,23 @@ public final class LockClient {
         return queries;
     }
 
+    /** Returns true if anybody holds the lock, or if another client keeps it: only that client knows its threads. */
+    public boolean isLocked(LockKeys keys) {
+        if (layer.has(keys)) {
+            attempts.checkOpen();
+            return layer.held(keys) != null;
+        }
+        return queries.isLocked(keys);
+    }
+
+    /** The threads of this client that wait for the lock, or have been granted it and not returned yet. */
+    public Collection<Thread> queuedThreads(LockKeys keys) {
+        // The layer is asked first, since a thread goes from there to an attempt.
+        Set<Thread> threads = new HashSet<>(layer.queuedThreads(keys));
+        queries.addQueuedThreads(keys, threads);
+        return threads;
+    }
+
     /** Returns who holds the lock with a name, and who waits for it. */
     public LockInspection inspect(String name) {
         attempts.checkOpen();
@@ -301,6 +330,11 @@ public final class LockClient {
         return held;
     }
 
+    /** The number of locks that the client has in Redis and none of its threads holds. */
+    public long countIdle() {
+        return layer.countIdle();
+    }
+
     /** The names of the locks that are held here. */
     public SortedSet<String> held() {
         SortedSet<String> names = new TreeSet<>();
@@ -313,7 +347,7 @@ public final class LockClient {
     }
 
     private boolean isHeld(Hold hold) {
-        return losses.isValid(hold) && !Residence.isIdle(hold);
+        return losses.isValid(hold) && hold.use() != null;
     }
 
     /** The names of the locks that calls here want. */
@@ -359,7 +393,7 @@ public final class LockClient {
     public String toString() {
         int held = 0;
         for (Hold hold : holds.all()) {
-            if (hold.isOpen() && !Residence.isIdle(hold)) {
+            if (hold.isOpen() && hold.use() != null) {
                 held++;
             }
         }

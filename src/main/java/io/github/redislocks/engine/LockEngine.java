@@ -11,7 +11,6 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Acquisitions;
-import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.WaitingParts;
 
 /**
@@ -40,7 +39,6 @@ public final class LockEngine {
     private final Settings settings;
     private final Redis redis;
     private final Losses losses;
-    private final Residences residences;
 
     public LockEngine(
             RedisAccess access,
@@ -54,16 +52,13 @@ public final class LockEngine {
         this.settings = access.settings();
         this.redis = redis;
         this.losses = parts.losses();
-        this.residences = parts.residences();
         this.exits = new Exits(access, parts, redis, holds, events);
-        this.entries = new Entries(access, parts, redis, holds, owners, acquisitions, exits, events);
+        this.entries = new Entries(access, parts, redis, holds, owners, acquisitions, events);
     }
 
     /** Makes what one lock object uses, with settings of its own. */
     public Sync lock(LockKeys keys, boolean fair, Settings own) {
-        // Neither the order of a fair lock nor the end of a hold can be kept without Redis.
-        boolean resident = own.residencyNanos() > 0 && own.maxHoldMillis() == 0 && !fair;
-        return new Sync(this, keys, fair, own, resident ? residences.of(keys, own.residencyNanos()) : null);
+        return new Sync(this, keys, fair, own);
     }
 
     /** Whether a hold can be relied upon now. */

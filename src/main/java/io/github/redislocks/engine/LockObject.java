@@ -1,9 +1,7 @@
 package io.github.redislocks.engine;
 
 import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
-import org.jspecify.annotations.Nullable;
 
 /** Which lock it is, and how one object of it is to be acquired. */
 abstract class LockObject {
@@ -17,13 +15,9 @@ abstract class LockObject {
      */
     boolean crowded;
 
-    /** The client as the owner, which keeps the lock for its threads; null if it does not. */
-    final @Nullable Residence residence;
-
-    LockObject(LockKeys keys, boolean fair, Settings own, @Nullable Residence residence) {
+    LockObject(LockKeys keys, boolean fair, Settings own) {
         this.keys = keys;
         this.fair = fair;
         this.own = own;
-        this.residence = residence;
     }
 }

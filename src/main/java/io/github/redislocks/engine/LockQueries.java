@@ -16,13 +16,10 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
-import io.github.redislocks.waiting.Residences;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -38,7 +35,7 @@ public final class LockQueries {
     private final Holds holds;
     private final Attempts attempts;
     private final Losses losses;
-    private final Residences residences;
+    private final Layer layer;
 
     public LockQueries(
             String clientId,
@@ -49,7 +46,7 @@ public final class LockQueries {
             Holds holds,
             Attempts attempts,
             Losses losses,
-            Residences residences) {
+            Layer layer) {
         this.clientId = clientId;
         this.clock = clock;
         this.settings = settings;
@@ -58,13 +55,12 @@ public final class LockQueries {
         this.holds = holds;
         this.attempts = attempts;
         this.losses = losses;
-        this.residences = residences;
+        this.layer = layer;
     }
 
     public LockInspection inspect(LockKeys keys) {
         Reply reply = look(keys, Scripts.inspect(keys));
-        return new LocalThreads(keys, holds.all(), attempts.all(), residences.known(keys.lock()))
-                .addTo(read(keys, reply));
+        return new LocalThreads(keys, holds.all(), attempts.all(), layer).addTo(read(keys, reply));
     }
 
     private LockInspection read(LockKeys keys, Reply reply) {
@@ -76,11 +72,8 @@ public final class LockQueries {
         }
     }
 
-    /** The threads of this client that wait for the lock, or have been granted it and not returned yet. */
-    public Collection<Thread> queuedThreads(LockKeys keys) {
-        // A thread goes from the queue of the residence to an attempt, so the queue is looked at first.
-        Residence residence = residences.known(keys.lock());
-        Set<Thread> threads = residence == null ? new HashSet<>() : new HashSet<>(residence.queuedThreads());
+    /** Adds the threads that wait for the lock by an attempt, or have been granted it and not returned yet. */
+    void addQueuedThreads(LockKeys keys, Set<Thread> threads) {
         for (Attempt attempt : attempts.all()) {
             if (attempt.waits
                     && attempt.condition() == null
@@ -88,7 +81,6 @@ public final class LockQueries {
                 addThread(attempt, threads);
             }
         }
-        return threads;
     }
 
     /** The threads of this client that wait in a Condition. */
@@ -109,14 +101,8 @@ public final class LockQueries {
         }
     }
 
-    /** Of a lock that another client keeps, true: only that client knows whether a thread has it. */
-    public boolean isLocked(LockKeys keys) {
-        Residence residence = residences.known(keys.lock());
-        Hold lease = residence == null ? null : residence.lease();
-        if (residence != null && lease != null && losses.isValid(lease)) {
-            attempts.checkOpen();
-            return residence.holding() != null;
-        }
+    /** Asks Redis whether anybody has the lock. */
+    boolean isLocked(LockKeys keys) {
         return Inspections.held(look(keys, Scripts.locked(keys))) != null;
     }
 
@@ -169,7 +155,7 @@ public final class LockQueries {
     @Nullable
     public Owner localOwner(LockKeys keys) {
         for (Hold hold : holds.all()) {
-            if (hold.lock().equals(keys.lock()) && losses.isValid(hold) && !Residence.isIdle(hold)) {
+            if (hold.lock().equals(keys.lock()) && losses.isValid(hold) && hold.use() != null) {
                 return hold.owner;
             }
         }

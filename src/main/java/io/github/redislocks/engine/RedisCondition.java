@@ -76,7 +76,7 @@ public final class RedisCondition implements Condition {
         try {
             // As in the JDK, an interrupt is reported before a lock that is not held.
             limit.throwIfInterrupted();
-            return conditions.await(id, sync.ensureHeld(), limit, until);
+            return sync.await(conditions, id, limit, until);
         } finally {
             limit.restore();
         }
@@ -95,7 +95,7 @@ public final class RedisCondition implements Condition {
     private void signal(boolean all) {
         WaitLimit limit = WaitLimit.endless(sync.retryForNanos());
         try {
-            conditions.signal(id, sync.ensureHeld(), all, limit);
+            sync.signal(conditions, id, all, limit);
         } finally {
             limit.restore();
         }

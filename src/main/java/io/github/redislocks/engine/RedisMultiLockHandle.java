@@ -2,7 +2,7 @@ package io.github.redislocks.engine;
 
 import io.github.redislocks.MultiLockHandle;
 import io.github.redislocks.concurrent.Shown;
-import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Held;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -11,7 +11,7 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
 
     private final SeveralLocks several;
     /** None until they are acquired, which is before anybody else has this. */
-    private volatile Hold[] holds = {};
+    private volatile Held[] holds = {};
 
     public RedisMultiLockHandle(LockClient client, SeveralLocks several) {
         super(client);
@@ -19,7 +19,7 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
     }
 
     /** The handle has the locks from now on. */
-    public RedisMultiLockHandle of(Hold[] acquired) {
+    public RedisMultiLockHandle of(Held[] acquired) {
         holds = acquired;
         return this;
     }
@@ -53,7 +53,7 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
     public long fencingToken(String name) {
         int index = several.indexOf(name);
         ensureHeld();
-        return holds[index].token;
+        return holds[index].token();
     }
 
     @Override
@@ -66,8 +66,8 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
     @Override
     public boolean previousHolderLost() {
         ensureHeld();
-        for (Hold hold : holds) {
-            if (hold.previousLost) {
+        for (Held held : holds) {
+            if (held.previousLost()) {
                 return true;
             }
         }

@@ -10,6 +10,7 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
@@ -41,7 +42,7 @@ import org.jspecify.annotations.Nullable;
 public final class SeveralLocks {
 
     /** In place of holds: one was lost before all were had. Nothing is held, and there is time for another try. */
-    public static final Hold[] LOST = {};
+    public static final Held[] LOST = {};
 
     private final List<Sync> parts;
     private final List<String> names;
@@ -116,10 +117,10 @@ public final class SeveralLocks {
      * @param renewed whether the watchdog renews them; if not, the lease of each counts from when the last was had
      * @return the holds in the order of the parts; null if one was busy; or {@link #LOST}
      */
-    public Hold @Nullable [] acquire(@Nullable HandleOwner owner, WaitLimit limit, boolean renewed)
+    public Held @Nullable [] acquire(@Nullable HandleOwner owner, WaitLimit limit, boolean renewed)
             throws InterruptedException {
         StackSpace.ensure();
-        Hold[] had = new Hold[parts.size()];
+        Held[] had = new Held[parts.size()];
         boolean all = false;
         try {
             if (!acquire(had, owner, limit, renewed)) {
@@ -139,7 +140,7 @@ public final class SeveralLocks {
         }
     }
 
-    private boolean acquire(Hold[] had, @Nullable HandleOwner owner, WaitLimit limit, boolean renewed)
+    private boolean acquire(Held[] had, @Nullable HandleOwner owner, WaitLimit limit, boolean renewed)
             throws InterruptedException {
         long began = clock.nanoTime();
         if (mayTakeTogether(owner)) {
@@ -183,7 +184,7 @@ public final class SeveralLocks {
         return true;
     }
 
-    private Answer takeTogether(Hold[] had, @Nullable HandleOwner handle, WaitLimit limit, boolean renewed) {
+    private Answer takeTogether(Held[] had, @Nullable HandleOwner handle, WaitLimit limit, boolean renewed) {
         long began = clock.nanoTime();
         List<LockKeys> locks = new ArrayList<>(parts.size());
         for (Sync part : parts) {
@@ -204,7 +205,7 @@ public final class SeveralLocks {
         return answer;
     }
 
-    private boolean acquireEach(Hold[] had, Request request) throws InterruptedException {
+    private boolean acquireEach(Held[] had, Request request) throws InterruptedException {
         HandleOwner owner = request.owner();
         WaitLimit limit = request.limit();
         int last = had.length - 1;
@@ -220,21 +221,23 @@ public final class SeveralLocks {
                 return false;
             }
             boolean isRenewed = request.renewed() || i < last;
-            Hold hold = owner == null ? part.acquire(limit, isRenewed) : part.acquire(owner, limit, isRenewed);
-            if (hold == null) {
+            Held held = owner == null ? part.acquire(limit, isRenewed) : part.acquire(owner, limit, isRenewed);
+            if (held == null) {
                 return false;
             }
-            had[i] = hold;
-            if (i < last) {
+            had[i] = held;
+            if (i < last && held instanceof Hold hold) {
                 hold.waitsForOthers();
             }
         }
         for (int i = 0; i < last; i++) {
-            had[i].hasOthers(clock.nanoTime());
-            watchdog.wakeAt(had[i].warningNanos());
+            if (had[i] instanceof Hold hold) {
+                hold.hasOthers(clock.nanoTime());
+                watchdog.wakeAt(hold.warningNanos());
+            }
         }
         for (int i = 0; i < last && !request.renewed(); i++) {
-            exits.fix(parts.get(i), had[i], byNanos(limit));
+            parts.get(i).fix(had[i], byNanos(limit));
         }
         return true;
     }
@@ -246,7 +249,7 @@ public final class SeveralLocks {
     }
 
     /** Whether all can be relied upon now. */
-    public boolean areHeld(Hold[] held) {
+    public boolean areHeld(Held[] held) {
         for (int i = 0; i < held.length; i++) {
             if (!parts.get(i).isValid(held[i])) {
                 return false;
@@ -260,7 +263,7 @@ public final class SeveralLocks {
      *
      * @return false if none is lost, but one is just being released
      */
-    public boolean ensureHeld(Hold[] held) {
+    public boolean ensureHeld(Held[] held) {
         boolean valid = true;
         for (int i = 0; i < held.length; i++) {
             if (!parts.get(i).isValid(held[i])) {
@@ -274,7 +277,7 @@ public final class SeveralLocks {
     }
 
     /** Until when all can be relied upon, from now; 0 if one cannot. */
-    public long remainingNanos(Hold[] held) {
+    public long remainingNanos(Held[] held) {
         long least = Long.MAX_VALUE;
         for (int i = 0; i < held.length; i++) {
             least = Math.min(least, parts.get(i).remainingNanos(held[i]));
@@ -282,26 +285,26 @@ public final class SeveralLocks {
         return least;
     }
 
-    private void giveBack(@Nullable Hold[] had, WaitLimit limit) {
+    private void giveBack(@Nullable Held[] had, WaitLimit limit) {
         try {
             List<Hold> ending = new ArrayList<>(had.length);
             List<Sync> ends = new ArrayList<>(had.length);
             long by = byNanos(limit);
             for (int i = had.length - 1; i >= 0; i--) {
-                Hold hold = had[i];
-                if (hold == null) {
+                Held held = had[i];
+                if (held == null) {
                     continue;
                 }
-                if (exits.undo(parts.get(i), hold, by)) {
+                if (parts.get(i).undo(held, by)) {
                     had[i] = null;
                 } else {
-                    ending.add(hold);
+                    ending.add((Hold) held);
                     ends.add(parts.get(i));
                 }
             }
             handoff.giveBack(ending, by);
             for (int i = 0; i < ends.size(); i++) {
-                exits.undone(ends.get(i), ending.get(i));
+                exits.released(ends.get(i), ending.get(i), clock.nanoTime());
             }
         } catch (Throwable e) {
             strand(had);
@@ -310,27 +313,18 @@ public final class SeveralLocks {
     }
 
     /** Leaves to the watchdog what is had, after an error. */
-    private void strand(@Nullable Hold[] had) {
+    private void strand(@Nullable Held[] had) {
         for (int i = 0; i < had.length; i++) {
-            Hold hold = had[i];
-            if (hold != null) {
-                strand(hold, hold.count());
+            Held held = had[i];
+            if (held != null) {
+                parts.get(i).strand(held, held.count());
             }
         }
     }
 
-    /** Ends the last acquisition of a hold, of which there were as many as given before it was to end. */
-    private void strand(Hold hold, int count) {
-        if (count == 1) {
-            handoff.strand(hold);
-        } else if (hold.count() == count) {
-            hold.exited();
-        }
-    }
-
-    /** The holds of the calling thread, valid or lost; throws if it has not all. */
-    public Hold[] possessions() {
-        Hold[] held = new Hold[parts.size()];
+    /** The calling thread's possession of each lock, valid or lost; throws if one is missing. */
+    public Held[] possessions() {
+        Held[] held = new Held[parts.size()];
         for (int i = 0; i < held.length; i++) {
             held[i] = parts.get(i).possession();
         }
@@ -342,7 +336,7 @@ public final class SeveralLocks {
      * met: of several losses the first, to which the others are added as suppressed. Waits for one command timeout at
      * most.
      */
-    public void release(Hold[] held) {
+    public void release(Held[] held) {
         long by;
         @Nullable Ending[] begun;
         Freed freed;
@@ -358,12 +352,12 @@ public final class SeveralLocks {
         RuntimeException lost = null;
         Error met = null;
         for (int i = held.length - 1; i >= 0; i--) {
-            Hold hold = held[i];
+            Held hold = held[i];
             int count = hold.count();
             try {
                 Ending ending = begun[i];
                 if (ending == null) {
-                    exits.unlock(parts.get(i), hold, by);
+                    parts.get(i).unlock(hold, by);
                 } else if (freed.has(hold)) {
                     exits.freed(parts.get(i), ending);
                 } else {
@@ -373,10 +367,10 @@ public final class SeveralLocks {
                 lost = lost == null ? e : with(lost, e);
             } catch (RuntimeException e) {
                 // Nothing throws one, but if anything did, the others would stay taken for ever.
-                strand(hold, count);
+                parts.get(i).strand(hold, count);
                 lost = lost == null ? e : with(lost, e);
             } catch (Error e) {
-                strand(hold, count);
+                parts.get(i).strand(hold, count);
                 met = e;
             }
         }
@@ -396,7 +390,7 @@ public final class SeveralLocks {
 
         static final Freed NONE = new Freed(List.of(), null, null);
 
-        boolean has(Hold hold) {
+        boolean has(Held hold) {
             return reply != null && Answer.isFreed(reply, holds.indexOf(hold));
         }
 
@@ -410,17 +404,17 @@ public final class SeveralLocks {
      *
      * @param begun where those are put whose end has begun
      */
-    private Freed freeTogether(Hold[] held, @Nullable Ending[] begun, long by) {
+    private Freed freeTogether(Held[] held, @Nullable Ending[] begun, long by) {
         if (!together.isPossible(held.length)) {
             return Freed.NONE;
         }
         List<Hold> ending = new ArrayList<>(held.length);
         long sent = clock.nanoTime();
         for (int i = 0; i < held.length; i++) {
-            if (exits.mayEndWithOthers(parts.get(i), held[i])) {
-                begun[i] = exits.beginEnd(held[i], sent, by);
+            if (held[i] instanceof Hold hold && exits.mayEndWithOthers(parts.get(i), hold)) {
+                begun[i] = exits.beginEnd(hold, sent, by);
                 if (begun[i] != null) {
-                    ending.add(held[i]);
+                    ending.add(hold);
                 }
             }
         }
@@ -449,17 +443,17 @@ public final class SeveralLocks {
      *
      * @param onEnd told once whether all were released in good order, by the thread that tells handles
      */
-    public void releaseLater(Hold[] held, Consumer<Boolean> onEnd) {
+    public void releaseLater(Held[] held, Consumer<Boolean> onEnd) {
         int next = held.length - 1;
         try {
             StackSpace.ensure();
             Ends ends = new Ends(held.length, onEnd);
             for (; next >= 0; next--) {
-                exits.releaseHandleLater(parts.get(next), held[next], 0, ends);
+                exits.releaseHandleLater(parts.get(next), (Hold) held[next], 0, ends);
             }
         } finally {
             for (; next >= 0; next--) {
-                strand(held[next], 1);
+                parts.get(next).strand(held[next], 1);
             }
         }
     }

@@ -1,35 +1,38 @@
 package io.github.redislocks.engine;
 
+import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.lease.Losses;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.state.Residence;
+import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What one lock object uses: a lock, with the settings of that object. Thread-safe, as long as its callers are: see
- * {@link LockEngine}.
+ * {@link LockEngine}. A subclass of a {@link Layer} may let threads hold the lock without a hold of their own in Redis.
  */
-public final class Sync extends LockObject {
+public class Sync extends LockObject {
 
     final LockEngine engine;
 
-    Sync(LockEngine engine, LockKeys keys, boolean fair, Settings own, @Nullable Residence residence) {
-        super(keys, fair, own, residence);
+    protected Sync(LockEngine engine, LockKeys keys, boolean fair, Settings own) {
+        super(keys, fair, own);
         this.engine = engine;
         checkLease(own.lease(), own.leaseMillis());
     }
 
-    /** The calling thread's hold, valid or lost; null if there is none. */
-    @Nullable
-    Hold hold() {
+    /** The calling thread's own hold in Redis, valid or lost; null if there is none. */
+    public final @Nullable Hold hold() {
         return engine.entries.hold(this);
     }
 
@@ -75,7 +78,7 @@ public final class Sync extends LockObject {
     }
 
     public void lock(long leaseMillis, boolean renewed) {
-        if (enterHere(leaseMillis, renewed)) {
+        if (enterHere(leaseMillis, renewed) != null) {
             return;
         }
         try {
@@ -86,49 +89,109 @@ public final class Sync extends LockObject {
     }
 
     public void lockInterruptibly(long leaseMillis, boolean renewed) throws InterruptedException {
-        if (!Thread.currentThread().isInterrupted() && enterHere(leaseMillis, renewed)) {
+        if (!Thread.currentThread().isInterrupted() && enterHere(leaseMillis, renewed) != null) {
             return;
         }
         acquire(WaitLimit.interruptible(own.retryForNanos()), leaseMillis, renewed);
     }
 
     public boolean tryLock(long leaseMillis, boolean renewed) {
-        if (enterHere(leaseMillis, renewed)) {
+        if (enterHere(leaseMillis, renewed) != null) {
             return true;
         }
         try {
             long timeout = engine.commandTimeoutNanos();
-            return acquire(
-                    WaitLimit.forAnswer(engine.clock().nanoTime(), timeout, own.retryForNanos()), leaseMillis, renewed);
+            WaitLimit limit = WaitLimit.forAnswer(engine.clock().nanoTime(), timeout, own.retryForNanos());
+            return acquire(limit, leaseMillis, renewed) != null;
         } catch (InterruptedException e) {
             throw new AssertionError("tryLock() does not end by an interrupt", e);
         }
     }
 
     public boolean tryLock(long waitNanos, long leaseMillis, boolean renewed) throws InterruptedException {
-        if (!Thread.currentThread().isInterrupted() && enterHere(leaseMillis, renewed)) {
+        if (!Thread.currentThread().isInterrupted() && enterHere(leaseMillis, renewed) != null) {
             return true;
         }
-        return acquire(
-                WaitLimit.within(engine.clock().nanoTime(), waitNanos, own.retryForNanos()), leaseMillis, renewed);
+        WaitLimit limit = WaitLimit.within(engine.clock().nanoTime(), waitNanos, own.retryForNanos());
+        return acquire(limit, leaseMillis, renewed) != null;
     }
 
-    /** Counts a re-entry without a request, if the caller's hold is sure to last as long as the caller wants. */
-    private boolean enterHere(long leaseMillis, boolean renewed) {
-        return engine.entries.enteredHere(this, leaseMillis, renewed) != null;
+    /** Counts a re-entry or acquires, without a request; null if Redis has to be asked. */
+    protected @Nullable Held enterHere(long leaseMillis, boolean renewed) {
+        return engine.entries.enteredHere(this, leaseMillis, renewed);
     }
 
-    private boolean acquire(WaitLimit limit, long leaseMillis, boolean renewed) throws InterruptedException {
-        return engine.entries.acquired(this, limit, leaseMillis, renewed) != null;
+    /** Acquires for the calling thread, or enters once more, with a request. Null if the lock was busy. */
+    protected @Nullable Held acquire(WaitLimit limit, long leaseMillis, boolean renewed) throws InterruptedException {
+        return engine.entries.acquired(this, limit, leaseMillis, renewed);
     }
 
     /** Acquires for the calling thread, or enters once more. Null if the lock was busy. */
     @Nullable
-    Hold acquire(WaitLimit limit, boolean renewed) throws InterruptedException {
-        Hold entered = Thread.currentThread().isInterrupted()
-                ? null
-                : engine.entries.enteredHere(this, own.leaseMillis(), renewed);
-        return entered == null ? engine.entries.acquired(this, limit, own.leaseMillis(), renewed) : entered;
+    final Held acquire(WaitLimit limit, boolean renewed) throws InterruptedException {
+        Held entered = Thread.currentThread().isInterrupted() ? null : enterHere(own.leaseMillis(), renewed);
+        return entered == null ? acquire(limit, own.leaseMillis(), renewed) : entered;
+    }
+
+    /** Returns true if a thread that has lost the lock may acquire it before it unlocks the lost hold. */
+    protected final boolean mayRelock() {
+        return own.relockAfterLoss();
+    }
+
+    /** For how long a lock is kept that no thread uses. */
+    protected final long residencyNanos() {
+        return own.residencyNanos();
+    }
+
+    /** Throws if an interrupt has ended a wait that has not begun. */
+    protected final void throwIfInterrupted(WaitLimit limit) throws InterruptedException {
+        engine.entries.throwIfInterrupted(this, limit);
+    }
+
+    /** Acquires in Redis for an owner that does not hold the lock. Notifies no listeners. Null if the lock was busy. */
+    protected final @Nullable Hold attempt(Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+            throws InterruptedException {
+        return engine.entries.attempt(this, owner, request, limit, lost);
+    }
+
+    /** The request of an acquisition by this lock object. */
+    protected final Attempt.Request request(long leaseMillis, boolean renewed) {
+        return new Attempt.Request(leaseMillis, renewed, fair, own.maxHoldMillis());
+    }
+
+    /** Returns true if listeners want the result of each acquisition: see {@link #heard}. */
+    protected final boolean isHeard() {
+        return engine.entries.isHeard();
+    }
+
+    /** Acquires in the given way, and notifies listeners of the result. */
+    protected final @Nullable Held heard(Entries.Way<Held> way) throws InterruptedException {
+        return engine.entries.heard(this, way);
+    }
+
+    /** Extends a hold as a re-entry does, and counts nothing; false if it turned out to be lost. */
+    protected final boolean prolong(Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
+            throws InterruptedException {
+        return engine.entries.prolong(this, hold, limit, leaseMillis, renewed);
+    }
+
+    /** Throws if the hold count has reached its maximum. */
+    protected static void checkCount(Held held) {
+        Entries.checkCount(held);
+    }
+
+    /**
+     * Ends a hold in Redis. Notifies no listeners.
+     *
+     * @throws LockLostException if the hold was lost before
+     */
+    protected final void endInRedis(Hold hold, long now, long byNanos) {
+        engine.exits.endInRedis(this, hold, now, byNanos);
+    }
+
+    /** Notifies listeners that the calling thread released the lock. */
+    protected final void released(Held held, long atNanos) {
+        engine.exits.released(this, held, atNanos);
     }
 
     /** Acquires for a handle, for which the calling thread waits. Null if the lock was busy. */
@@ -137,21 +200,51 @@ public final class Sync extends LockObject {
     }
 
     public void unlock() {
-        engine.exits.unlock(this, possession(), Exits.NEVER);
+        unlock(possession(), Exits.NEVER);
     }
 
-    /** What the calling thread has to unlock, valid or lost; throws if there is nothing. */
-    Hold possession() {
-        Hold hold = engine.entries.rescued(this);
-        if (hold == null) {
+    /** Unlocks once. The release goes on in the background if Redis has not answered by the given time. */
+    protected void unlock(Held held, long byNanos) {
+        engine.exits.unlock(this, (Hold) held, byNanos);
+    }
+
+    /** Undoes an acquisition that no caller got. Returns false if the caller has to release the hold itself. */
+    protected boolean undo(Held held, long byNanos) {
+        return engine.exits.undo(this, (Hold) held, byNanos);
+    }
+
+    /** Ends the renewal: the hold lasts for its lease from now on, or for the rest of it if Redis does not answer. */
+    protected void fix(Held held, long byNanos) {
+        engine.exits.fix(this, (Hold) held, byNanos);
+    }
+
+    /** Ends the last acquisition after an error. The count is that from before the end began. */
+    protected void strand(Held held, int count) {
+        engine.exits.strand((Hold) held, count);
+    }
+
+    /** The possession that the calling thread has to unlock, valid or lost; throws if there is none. */
+    final Held possession() {
+        Held held = rescued();
+        if (held == null) {
             throw notHeld();
         }
-        return hold;
+        return held;
     }
 
     /** Whether the calling thread has anything to unlock, valid or lost. */
-    boolean hasPossession() {
-        return engine.entries.rescued(this) != null;
+    final boolean hasPossession() {
+        return rescued() != null;
+    }
+
+    /** The calling thread's possession, valid or lost; null if there is none. */
+    protected @Nullable Held present() {
+        return hold();
+    }
+
+    /** As {@link #present}. First hands a release that an error has stopped to the watchdog. */
+    protected @Nullable Held rescued() {
+        return engine.entries.rescued(this);
     }
 
     /** Checks a time that the lock is to stay taken after its release, and returns it in milliseconds. */
@@ -182,16 +275,14 @@ public final class Sync extends LockObject {
         engine.exits.releaseHandleLater(this, hold, keptMillis, onEnd);
     }
 
-    /** Whether a handle's hold can be relied upon now. */
-    public boolean isValid(Hold hold) {
-        return engine.isValid(hold);
+    /** Returns true if the possession is valid now. */
+    public boolean isValid(Held held) {
+        return engine.isValid((Hold) held);
     }
 
-    /** Until when a hold can be relied upon, from now; 0 if it cannot. */
-    public long remainingNanos(Hold hold) {
-        return engine.isValid(hold)
-                ? Math.max(0, hold.deadlineNanos() - engine.clock().nanoTime())
-                : 0;
+    /** For how long the possession is valid from now on; 0 if it is not. */
+    public final long remainingNanos(Held held) {
+        return isValid(held) ? Math.max(0, held.deadlineNanos() - engine.clock().nanoTime()) : 0;
     }
 
     private IllegalMonitorStateException notHeld() {
@@ -201,28 +292,39 @@ public final class Sync extends LockObject {
                 + " thread, acquire a LockHandle, which any thread may release.");
     }
 
-    /** The calling thread's hold if it is valid now, or null. */
-    @Nullable
-    public Hold held() {
-        Hold hold = hold();
-        return hold != null && engine.isValid(hold) ? hold : null;
+    /** The calling thread's possession if it is valid now, or null. */
+    public final @Nullable Held held() {
+        Held held = present();
+        return held != null && isValid(held) ? held : null;
     }
 
-    /** The calling thread's hold; throws if there is none or it is lost. */
-    public Hold ensureHeld() {
-        Hold hold = hold();
-        if (hold == null) {
+    /** The calling thread's possession; throws if there is none or if it is lost. */
+    public final Held ensureHeld() {
+        Held held = present();
+        if (held == null) {
             throw notHeld();
         }
-        if (!engine.isValid(hold)) {
-            throw Losses.exception(hold);
+        if (!isValid(held)) {
+            throw Losses.exception(held);
         }
-        return hold;
+        return held;
     }
 
-    public long remainingNanos() {
-        Hold hold = hold();
-        return hold == null ? 0 : remainingNanos(hold);
+    public final long remainingNanos() {
+        Held held = present();
+        return held == null ? 0 : remainingNanos(held);
+    }
+
+    /** Gives the lock up, waits in a Condition as {@link Conditions#await} says, and acquires the lock again. */
+    protected boolean await(Conditions conditions, String id, WaitLimit limit, @Nullable Instant until)
+            throws InterruptedException {
+        Hold hold = (Hold) ensureHeld();
+        return conditions.await(id, hold, Conditions.Waiter.of(hold), limit, until);
+    }
+
+    /** Signals one or all waiters of a Condition. */
+    protected void signal(Conditions conditions, String id, boolean all, WaitLimit limit) {
+        conditions.signal(id, (Hold) ensureHeld(), all, limit);
     }
 
     /** Whether another lock object is for the same lock of the same client. */

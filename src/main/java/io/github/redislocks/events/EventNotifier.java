@@ -17,9 +17,8 @@ import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.jfr.FlightRecording;
-import io.github.redislocks.state.GivingUp;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.LossSubject;
 import java.time.Duration;
@@ -178,8 +177,8 @@ public final class EventNotifier {
         }
     }
 
-    /** Publishes that the client has given up, at the given time, a lock that it kept. */
-    public void givenUp(GivingUp givingUp, long now) {
+    /** Publishes that the client has given up a lock that it kept. */
+    public void givenUp(Supplier<LockGivenUp> made) {
         if (!isHeard()) {
             return;
         }
@@ -187,7 +186,7 @@ public final class EventNotifier {
             givenUpDropped.incrementAndGet();
             return;
         }
-        LockGivenUp event = givingUp.at(now);
+        LockGivenUp event = made.get();
         events.add(() -> publishGivenUp(event));
         givenUpTasks.incrementAndGet();
     }
@@ -237,7 +236,7 @@ public final class EventNotifier {
      * @param sinceNanos when the call started
      * @param call what {@link #begun} returned
      */
-    public void acquired(LockKeys keys, Hold hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
+    public void acquired(LockKeys keys, Held hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
         try {
             publishAcquired(keys, hold, sinceNanos, call);
         } catch (Throwable e) {
@@ -245,11 +244,11 @@ public final class EventNotifier {
         }
     }
 
-    private void publishAcquired(LockKeys keys, Hold hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
+    private void publishAcquired(LockKeys keys, Held hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
         try {
-            boolean isLocal = hold instanceof LocalHold local && !local.hasAsked();
-            Duration waited = since(sinceNanos, hold.acquiredNanos);
-            LockAcquired event = LockAcquired.of(keys.name(), hold.token, waited, hold.previousLost, isLocal);
+            Duration waited = since(sinceNanos, hold.acquiredNanos());
+            LockAcquired event =
+                    LockAcquired.of(keys.name(), hold.token(), waited, hold.previousLost(), hold.isUnasked());
             publish(event, LockListener::acquired);
             if (call != null) {
                 call.acquired(event);
@@ -294,12 +293,12 @@ public final class EventNotifier {
     }
 
     /** Publishes, in the calling thread, that the thread released a lock at the given time. */
-    public void released(LockKeys keys, Hold hold, long atNanos) {
+    public void released(LockKeys keys, Held hold, long atNanos) {
         if (isHeard()) {
-            Duration held = since(hold.acquiredNanos, atNanos);
-            Duration left = Duration.ofMillis(hold.owner.keepsMillis()).minus(held);
+            Duration held = since(hold.acquiredNanos(), atNanos);
+            Duration left = Duration.ofMillis(hold.owner().keepsMillis()).minus(held);
             publish(
-                    LockReleased.of(keys.name(), hold.token, held, left.isNegative() ? Duration.ZERO : left),
+                    LockReleased.of(keys.name(), hold.token(), held, left.isNegative() ? Duration.ZERO : left),
                     LockListener::released);
         }
     }

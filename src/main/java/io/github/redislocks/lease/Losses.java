@@ -1,20 +1,22 @@
 package io.github.redislocks.lease;
 
+import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.state.Attempt;
-import io.github.redislocks.state.GivingUp;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.LocalHold;
+import io.github.redislocks.state.Keeper;
 import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.state.Residence;
+import io.github.redislocks.state.LossSubject;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,21 +57,10 @@ public final class Losses {
         if (hold.isValid(now)) {
             return true;
         }
-        if (hold.isLocal()) {
-            // Which ends this one with it.
-            isValid(hold.inRedis(), now);
-        }
         if (hold.loseIfPast(now)) {
             ended(hold);
         }
         return false;
-    }
-
-    /** Ends a hold under a lease, if that was lost by somebody who did not see yet that the hold had begun. */
-    public void begun(LocalHold local) {
-        if (!local.inRedis().isOpen()) {
-            isValid(local);
-        }
     }
 
     /** Declares a hold lost that Redis does not have, unless it has ended already, also by its deadline. */
@@ -104,18 +95,13 @@ public final class Losses {
         }
         boolean done = false;
         try {
-            if (hold.owner instanceof Residence residence) {
-                done = ended(residence, hold, reason);
-            } else {
-                lastLostAttempt.accumulateAndGet(hold.attempt, Math::max);
-                if (hold instanceof LocalHold local) {
-                    local.residence.lost(local);
-                } else {
-                    endTurn(hold);
-                }
-                events.lost(hold.loss(reason), hold);
-                done = true;
+            Keeper.FollowUp by = hold.keeper().lost(hold, reason);
+            if (by == Keeper.FollowUp.CLIENT) {
+                noteLost(hold.attempt);
+                endTurn(hold);
+                tell(hold.loss(reason), hold);
             }
+            done = by != Keeper.FollowUp.LATER;
             if (done && mayBeProlonged(hold, reason)) {
                 done = false;
                 prolonged.add(hold);
@@ -130,7 +116,6 @@ public final class Losses {
     /** Whether a request that was not answered may make a lost hold last in Redis, and nothing else ends it there. */
     private static boolean mayBeProlonged(Hold hold, LockLost.Reason reason) {
         return (reason == LockLost.Reason.UNCONFIRMED || (reason == LockLost.Reason.EXPIRED && hold.mayOutlast()))
-                && !hold.isLocal()
                 && !hold.isReleasedTooLate();
     }
 
@@ -162,33 +147,21 @@ public final class Losses {
         prolonged.poll();
     }
 
-    private void endTurn(Hold hold) {
+    /** Ends the local turn with a hold that was lost, unless that ends with its release. */
+    public void endTurn(Hold hold) {
         if (!hold.isReleasedTooLate()) {
             turns.exit(hold.keys(), hold.attempt);
         }
     }
 
-    /**
-     * The end of a residence: nobody is told, unless a thread had the lock, perhaps when the lease was ended by others.
-     * Returns whether all is done: the hold of a thread that releases it, or tells of its loss, ends by that thread,
-     * and by the watchdog if that meets an error.
-     */
-    private boolean ended(Residence residence, Hold lease, LockLost.Reason reason) {
-        LocalHold local = residence.holding();
-        // Again, if an error came before all was done.
-        if (local != null && local.isUnder(lease) && (local.lose(reason) || local.isLost())) {
-            ended(local);
-        }
-        endTurn(lease);
-        boolean done = residence.lost(lease);
-        LockLost unlocked =
-                done && local == null && reason == LockLost.Reason.TAKEN ? residence.lossOfUnlocked(reason) : null;
-        if (unlocked != null) {
-            // The acquisition of the thread was told long ago.
-            lease.announced();
-            events.lost(unlocked, lease);
-        }
-        return done;
+    /** Notes, before the turn ends, that what an attempt led to is lost. */
+    public void noteLost(long attempt) {
+        lastLostAttempt.accumulateAndGet(attempt, Math::max);
+    }
+
+    /** Tells the listeners of a loss. */
+    public void tell(LockLost loss, LossSubject subject) {
+        events.lost(loss, subject);
     }
 
     /** Tells once that a hold ends soon, since it may not last for ever. */
@@ -221,9 +194,9 @@ public final class Losses {
         return events.isHeard();
     }
 
-    /** Tells the listeners that the client has given up, at the given time, a lock that it kept. */
-    public void givenUp(GivingUp told, long now) {
-        events.givenUp(told, now);
+    /** Tells the listeners that the client has given up a lock that it kept. */
+    public void givenUp(Supplier<LockGivenUp> told) {
+        events.givenUp(told);
     }
 
     /** Waits until the listeners have been told of the losses so far, for the given time at most. */
@@ -232,7 +205,7 @@ public final class Losses {
     }
 
     /** The exception that tells the calling thread how it lost this hold. */
-    public static LockLostException exception(Hold hold) {
+    public static LockLostException exception(Held hold) {
         LockLost.Reason reason = hold.lossReason();
         return new LockLostException(hold.loss(reason == null ? LockLost.Reason.EXPIRED : reason));
     }

@@ -13,7 +13,6 @@ import io.github.redislocks.script.TokenMemory;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.Batch;
@@ -169,7 +168,7 @@ public final class Renewals implements Task {
         Throwable met = null;
         for (Hold hold : holds.all()) {
             try {
-                if (Residence.isStranded(hold)) {
+                if (hold.stranded) {
                     rescue.rescue(hold);
                 }
                 if (hold.below != null && hold.below.isUntold()) {
@@ -385,7 +384,7 @@ public final class Renewals implements Task {
         @Override
         public boolean wantsPing() {
             for (Hold hold : holds) {
-                if (hold.owner instanceof Residence) {
+                if (hold.owner.givesWay()) {
                     return true;
                 }
             }
@@ -409,9 +408,9 @@ public final class Renewals implements Task {
                         mayLast(hold);
                     }
                     boolean held = Answer.isKept(reply, i, holds.size());
-                    if (hold.owner instanceof Residence residence && Answer.isWaitedFor(reply, i, holds.size())) {
-                        // The message that recalled it may not have been heard.
-                        residence.recall(hold.attempt, clock.nanoTime());
+                    if (hold.owner.givesWay() && Answer.isWaitedFor(reply, i, holds.size())) {
+                        // The message that said so may not have been heard.
+                        hold.owner.wanted(hold.attempt);
                     }
                     if (acknowledged || !held) {
                         judge(hold, held, sentNanos);

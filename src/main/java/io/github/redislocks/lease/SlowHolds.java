@@ -3,9 +3,9 @@ package io.github.redislocks.lease;
 import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.watchdog.Batch;
 import io.github.redislocks.watchdog.Task;
 import java.util.IdentityHashMap;
@@ -21,7 +21,7 @@ public final class SlowHolds implements Task {
     private final long slowNanos;
     private final BackgroundLog log;
     /** Those that were logged and last; of the watchdog's thread, as the time. */
-    private final IdentityHashMap<Hold, Boolean> told = new IdentityHashMap<>();
+    private final IdentityHashMap<Held, Boolean> told = new IdentityHashMap<>();
 
     private long nextNanos;
     private boolean hasLooked;
@@ -37,7 +37,7 @@ public final class SlowHolds implements Task {
         if (hasLooked && now < nextNanos) {
             return nextNanos;
         }
-        for (Iterator<Hold> all = told.keySet().iterator(); all.hasNext(); ) {
+        for (Iterator<Held> all = told.keySet().iterator(); all.hasNext(); ) {
             if (!all.next().isOpen()) {
                 all.remove();
             }
@@ -45,11 +45,11 @@ public final class SlowHolds implements Task {
         // What is acquired from now on is not slow earlier.
         long next = now + slowNanos;
         for (Hold inRedis : holds.all()) {
-            Hold hold = Residence.used(inRedis);
+            Held hold = inRedis.use();
             if (hold == null || !hold.isOpen() || told.containsKey(hold)) {
                 continue;
             }
-            long slowAt = hold.acquiredNanos + slowNanos;
+            long slowAt = hold.acquiredNanos() + slowNanos;
             if (slowAt > now) {
                 next = Math.min(next, slowAt);
             } else {
@@ -62,7 +62,7 @@ public final class SlowHolds implements Task {
     }
 
     /** If an error prevents it, it is told at the next walk. */
-    private void tell(Hold hold, long now) {
+    private void tell(Held hold, long now) {
         boolean noted = false;
         told.put(hold, true);
         try {
@@ -75,16 +75,16 @@ public final class SlowHolds implements Task {
         }
     }
 
-    private record Entry(Hold hold, long nowNanos) implements Runnable {
+    private record Entry(Held hold, long nowNanos) implements Runnable {
         @Override
         public void run() {
             Loggers.SLOW.warn(
                     "The lock \"{}\" (token {}) has been held for {} ms by {} ({})",
                     Shown.of(hold.keys().name()),
-                    hold.token,
-                    (nowNanos - hold.acquiredNanos) / 1_000_000,
-                    hold.owner.description(),
-                    hold.owner.id);
+                    hold.token(),
+                    (nowNanos - hold.acquiredNanos()) / 1_000_000,
+                    hold.owner().description(),
+                    hold.owner().id);
         }
     }
 }

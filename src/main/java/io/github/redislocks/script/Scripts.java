@@ -9,7 +9,6 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Timing;
 import java.util.ArrayList;
 import java.util.List;
@@ -212,9 +211,9 @@ public final class Scripts {
                                 Long.toString(successor.leaseMillis),
                                 Long.toString(claim(successor)),
                                 keep ? "1" : "0"));
-        if (hold.isLocal()) {
-            args.add(hold.inRedis().owner.id);
-            args.add(Long.toString(hold.token));
+        if (!hold.owner.id.equals(waiting.owner.id)) {
+            args.add(hold.owner.id);
+            args.add(Long.toString(Math.max(hold.token, hold.lastToken())));
         }
         return new Call(AWAIT, hold.keys().all(), args);
     }
@@ -332,24 +331,26 @@ public final class Scripts {
             keys.add(hold.keys().fence());
             args.add(hold.owner.id);
             args.add(Long.toString(hold.attempt));
-            args.add(hold.owner instanceof Residence residence ? lastToken(residence, hold) : "");
+            args.add(lastToken(hold));
         }
         return new Call(GIVE_UP, keys, args);
     }
 
     /** Adds the last token of a client that keeps the lock, for a request that may end that hold. */
     private static List<String> withLastToken(Owner owner, List<String> args) {
-        if (!(owner instanceof Residence residence)) {
+        long last = owner.lastToken();
+        if (last == 0) {
             return args;
         }
         List<String> all = new ArrayList<>(args);
-        all.add(Long.toString(residence.lastToken()));
+        all.add(Long.toString(last));
         return all;
     }
 
     /** The last token that this client gave out under the hold; empty if it is the token of the hold. */
-    private static String lastToken(Residence residence, Hold hold) {
-        return residence.lastToken() > hold.token ? Long.toString(residence.lastToken()) : "";
+    private static String lastToken(Hold hold) {
+        long last = hold.lastToken();
+        return last == 0 ? "" : Long.toString(last);
     }
 
     public static Call release(Hold hold, @Nullable Attempt successor, boolean keep, boolean takePlace) {
@@ -364,7 +365,7 @@ public final class Scripts {
                         Long.toString(successor.leaseMillis),
                         takePlace ? Long.toString(claim(successor)) : NO_PLACE,
                         keep ? "1" : "0");
-        String lastToken = hold.owner instanceof Residence residence ? lastToken(residence, hold) : "";
+        String lastToken = lastToken(hold);
         if (!lastToken.isEmpty()) {
             args = new ArrayList<>(args);
             while (args.size() < 7) {

@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   held      a positive number: the validity deadline
- *   beginning the thread that has the turn of a residence looks once more whether that is still there
  *   releasing the owner's thread sends the release, or the watchdog does so for it
  *   lost      the reason, and whether the listeners have been told: not yet, being told, told
  * </pre>
@@ -21,11 +20,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A hold is kept small, since a process may hold very many locks. Two holds are equal if they have the same thread
  * and lock, by which {@link Holds} finds them. One that may not last for ever is a {@link LimitedHold}.
  */
-public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
+public class Hold extends HoldKey implements Held, Attempt.Possession {
 
     private static final long RELEASING = -1;
-    /** Of a hold under a residence, whose thread looks whether it has it. */
-    private static final long BEGINNING = -2;
     /**
      * Lost for the first of the reasons, not told. The states of the other reasons follow downwards, in their order.
      */
@@ -133,35 +130,6 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         this.state = grant.deadlineNanos();
     }
 
-    /** Makes a hold of a thread of the client that has the lock in Redis, which begins; see {@link LocalHold}. */
-    Hold(Hold residence, Owner owner, long token, boolean previousLost, long now, @Nullable Hold below) {
-        this.lock = residence.lock;
-        this.owner = owner;
-        this.attempt = residence.attempt;
-        this.token = token;
-        this.previousLost = previousLost;
-        this.acquiredNanos = now;
-        this.turnStartNanos = residence.turnStartNanos;
-        this.below = below;
-        this.inDoubt = false;
-        this.renewedFrom = 1;
-        this.nextRenewalNanos = Long.MAX_VALUE;
-        this.leaseMillis = residence.leaseMillis;
-        this.renewedMillis = residence.leaseMillis;
-        this.wantedMillis = residence.leaseMillis;
-        this.state = BEGINNING;
-    }
-
-    /** From now on it is held; until then nobody could lose it. */
-    void begin() {
-        state = Long.MAX_VALUE;
-    }
-
-    /** Whether it is not held yet. */
-    boolean isBeginning() {
-        return state == BEGINNING;
-    }
-
     private static int seconds(long nanos) {
         return (int) TimeUnit.NANOSECONDS.toSeconds(nanos);
     }
@@ -176,14 +144,40 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return owner.holder;
     }
 
-    /** The hold that Redis has: this one, unless it is that of a thread under a residence of its client. */
-    public Hold inRedis() {
-        return this;
+    @Override
+    public Owner owner() {
+        return owner;
     }
 
-    /** Whether Redis does not know of it, since it is that of a thread under a residence of its client. */
-    public boolean isLocal() {
-        return false;
+    @Override
+    public long token() {
+        return token;
+    }
+
+    /** The keeper, which takes part in the end of the hold. */
+    public Keeper keeper() {
+        return owner instanceof Keeper keeper ? keeper : Keeper.NONE;
+    }
+
+    /** The possession that a thread or a handle has by the hold; null if nobody has the lock now. */
+    public @Nullable Held use() {
+        return keeper().use(this);
+    }
+
+    /** The last token that was given out under the hold, if that is not its own; else 0. */
+    public long lastToken() {
+        long last = owner.lastToken();
+        return last > token ? last : 0;
+    }
+
+    @Override
+    public boolean previousLost() {
+        return previousLost;
+    }
+
+    @Override
+    public long acquiredNanos() {
+        return acquiredNanos;
     }
 
     /** The thread that has it; null if a handle has it. */
@@ -192,11 +186,12 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return owner.thread();
     }
 
+    @Override
     public LockKeys keys() {
         return new LockKeys(lock);
     }
 
-    /** How often it is held; of a lost one: how often its thread has still to unlock it. Of the owner's thread. */
+    @Override
     public int count() {
         return count;
     }
@@ -343,7 +338,7 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return state > now && !stranded;
     }
 
-    /** Whether nobody has ended the hold yet, though its deadline may have passed. */
+    @Override
     public boolean isOpen() {
         return state > 0;
     }
@@ -364,7 +359,7 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return now > 0 || now == RELEASING;
     }
 
-    /** The validity deadline; 0 or less if the hold has ended. */
+    @Override
     public long deadlineNanos() {
         return state;
     }
@@ -518,7 +513,7 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return LOST - number;
     }
 
-    /** The reason of the loss, or null if the hold is not lost. */
+    @Override
     public LockLost.@Nullable Reason lossReason() {
         long now = state;
         if (now > LOST) {
@@ -558,7 +553,7 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         return first;
     }
 
-    /** Notes that the listeners have been told of the acquisition. */
+    @Override
     public void announced() {
         announced = true;
     }
@@ -581,10 +576,6 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
         }
     }
 
-    public LockLost loss(LockLost.Reason reason) {
-        return LockLost.of(keys().name(), token, owner.description(), reason);
-    }
-
     /** Whether the watchdog renews the hold; false if the caller named a lease, which ends by itself. */
     public boolean isRenewed() {
         return renewedFrom > 0;
@@ -602,8 +593,8 @@ public class Hold extends HoldKey implements LossSubject, Attempt.Possession {
     /**
      * Takes over from the hold that was given up in a Condition its count and which of its acquisitions are renewed.
      */
-    public void resume(Hold before) {
-        count = before.count;
+    public void resume(Hold before, int times) {
+        count = times;
         renewedMillis = before.renewedMillis;
         renewedFrom = before.renewedFrom;
     }

@@ -59,12 +59,9 @@ public final class Holds {
 
     /** Removes a hold that its thread has unlocked, and restores the lost hold below it, if there is one. */
     public void remove(Hold hold) {
-        if (hold.isReleasing() && !hold.isLocal()) {
-            long lastToken = hold.owner instanceof Residence residence && residence.lastToken() > hold.token
-                    ? residence.lastToken()
-                    : 0;
+        if (hold.isReleasing()) {
             released[(int) hold.attempt & (REMEMBERED - 1)] =
-                    new Released(hold.keys(), hold.owner.id, hold.attempt, hold.owner.keepsMillis(), lastToken);
+                    new Released(hold.keys(), hold.owner.id, hold.attempt, hold.owner.keepsMillis(), hold.lastToken());
         }
         replace(hold, hold.below);
     }
@@ -92,13 +89,6 @@ public final class Holds {
     @SuppressWarnings("ReferenceEquality")
     private void replace(Hold hold, @Nullable Hold other) {
         cache.asMap().computeIfPresent(hold, (key, present) -> present == hold ? other : present);
-    }
-
-    /** Adds the record of a lost hold, once: it does not come back when its thread has unlocked it. */
-    void putOnce(LocalHold lost) {
-        cache.asMap().compute(lost, (key, present) -> lost.isRecorded() ? present : lost);
-        // Not above: there may be no memory left for the record.
-        lost.recorded();
     }
 
     /** The approximate number of holds. */

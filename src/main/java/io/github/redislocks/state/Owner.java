@@ -28,7 +28,7 @@ public class Owner {
     }
 
     /** One that is no thread; kind: only tells the constructors apart. */
-    Owner(String id, Class<? extends Owner> kind) {
+    protected Owner(String id, Class<? extends Owner> kind) {
         this.id = id;
         this.holder = this;
         this.wanted = new HoldKey.Wanted(this);
@@ -66,6 +66,22 @@ public class Owner {
 
     /** Redis has answered, to a request of that time, that its hold is there. */
     public void confirmed(long sentNanos) {}
+
+    /** The last token that the owner gave out under its hold; 0 if it gave out none. */
+    public long lastToken() {
+        return 0;
+    }
+
+    /** Returns true if the owner gives its hold up when others ask, so that renewals test whether messages arrive. */
+    public boolean givesWay() {
+        return false;
+    }
+
+    /** Called by a renewal if somebody waits in Redis for the lock that the owner acquired by an attempt. */
+    public void wanted(long attempt) {}
+
+    /** Called before the hold is made: says whether others may wait in Redis for the lock. */
+    public void foundOthers(boolean found) {}
 
     /** What people are told of it. */
     public String description() {

@@ -20,6 +20,11 @@ public final class Owners {
         this.clientId = clientId;
     }
 
+    /** The client whose they are. */
+    public String clientId() {
+        return clientId;
+    }
+
     /** A handle as an owner; onLost: told of a loss once, by a thread that must not wait. */
     public HandleOwner handle(Object handle, Consumer<LockLost> onLost) {
         return new HandleOwner(clientId, handles.incrementAndGet(), handle, onLost);

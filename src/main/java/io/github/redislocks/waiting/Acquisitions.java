@@ -37,10 +37,10 @@ public final class Acquisitions {
     private final Handoff handoff;
     private final Losses losses;
     private final Settlements settlements;
-    private final Residences residences;
+    private final Wanted wanted;
     private final Watchdog watchdog;
 
-    public Acquisitions(RedisAccess access, WaitingParts parts) {
+    public Acquisitions(RedisAccess access, WaitingParts parts, Wanted wanted) {
         this.clock = access.clock();
         this.settings = access.settings();
         this.epoch = access.epoch();
@@ -53,7 +53,7 @@ public final class Acquisitions {
         this.handoff = parts.handoff();
         this.losses = parts.losses();
         this.settlements = parts.settlements();
-        this.residences = parts.residences();
+        this.wanted = wanted;
         this.watchdog = parts.watchdog();
     }
 
@@ -120,7 +120,7 @@ public final class Acquisitions {
         private long lapsedSinceNanos;
 
         private long askAtNanos;
-        /** Whether a try has had the client of a residence asked. */
+        /** Set once a try has sent a question to the client that keeps the lock. */
         private boolean tried;
         /**
          * Whether a try asks again: its request came too late, or only others were answered, or it did not listen yet.
@@ -184,7 +184,7 @@ public final class Acquisitions {
             attempt.lookAgain(clock.nanoTime());
             if (!localQueue.enter(attempt)) {
                 watchdog.wakeAt(attempt.nextHeartbeatNanos());
-                residences.isWantedHere(attempt.keys);
+                wanted.byAttempt(attempt.keys);
             }
         }
 

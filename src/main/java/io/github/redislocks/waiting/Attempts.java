@@ -45,10 +45,12 @@ public final class Attempts {
         return new Attempt(nextNumber(), keys, owner, request, limit);
     }
 
-    /** Makes an attempt to get back a hold that the calling thread is about to give up in a Condition. */
-    public Attempt make(Hold hold, String condition, WaitLimit limit) {
+    /**
+     * Makes an attempt of the calling thread to get back, so often, a hold that it is about to give up in a Condition.
+     */
+    public Attempt make(Hold hold, Owner owner, int count, String condition, WaitLimit limit) {
         Attempt.Request request = new Attempt.Request(hold.leaseMillis(), hold.isRenewed(), true, hold.maxHoldMillis());
-        return new Attempt(nextNumber(), hold.keys(), hold.owner, request, limit, hold.count(), condition);
+        return new Attempt(nextNumber(), hold.keys(), owner, request, limit, count, condition);
     }
 
     /** Begins an attempt. If this throws an error, the attempt may have begun nevertheless. */

@@ -13,7 +13,6 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.PendingCommand;
@@ -281,17 +280,14 @@ public final class Handoff implements Renewals.Rescue {
 
     /** Continues a release that the owner's thread could not end, or not even begin. Called by the watchdog. */
     @Override
-    public void rescue(Hold left) {
-        Hold hold = left.inRedis();
+    public void rescue(Hold hold) {
         hold.beginRelease(clock.nanoTime());
         if (hold.isReleasing()) {
             releaseLater(hold, releaseOf(hold, false), hold.successor());
             holds.remove(hold);
         }
         hold.stranded = false;
-        if (hold.owner instanceof Residence residence) {
-            residence.rescued(hold);
-        }
+        hold.keeper().rescued(hold);
     }
 
     /**
@@ -367,12 +363,12 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /** Whether the ends of several holds may leave together. */
-    boolean mayReleaseTogether() {
+    public boolean mayReleaseTogether() {
         return redis.hasOneSlot();
     }
 
     /** As {@link #release} of each, and none has a successor; those for which nobody waits end by one request. */
-    void releaseTogether(List<? extends Leaving> holds) {
+    public void releaseTogether(List<? extends Leaving> holds) {
         List<FirstRelease> parts = new ArrayList<>(holds.size());
         for (Leaving leaving : holds) {
             Call alone = releaseOf(leaving.hold(), false);
@@ -390,7 +386,7 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /** A hold that a client keeps and whose end has begun. */
-    interface Leaving extends ReleaseEnd {
+    public interface Leaving extends ReleaseEnd {
 
         Hold hold();
 

@@ -42,7 +42,7 @@ public final class Mailbox implements Ping {
     private final Consumer<Attempt> onDoubt;
 
     private final Forced onForced;
-    private final Recalled onRecalled;
+    private final Wanted onWanted;
     /** Told of changed keys, or null. */
     private final Redis.@Nullable Watcher watcher;
     /** Whether the server was seen to refuse to tell of changed keys; used by the reader only. */
@@ -79,7 +79,7 @@ public final class Mailbox implements Ping {
             LongConsumer onGrantToNobody,
             Consumer<Attempt> onDoubt,
             Forced onForced,
-            Recalled onRecalled,
+            Wanted onWanted,
             Redis.@Nullable Watcher watcher,
             Threads threads) {
         this.reader = new DutyLoop(threads, "mailbox", this::read);
@@ -92,7 +92,7 @@ public final class Mailbox implements Ping {
         this.onGrantToNobody = onGrantToNobody;
         this.onDoubt = onDoubt;
         this.onForced = onForced;
-        this.onRecalled = onRecalled;
+        this.onWanted = onWanted;
         this.watcher = watcher;
     }
 
@@ -102,16 +102,6 @@ public final class Mailbox implements Ping {
 
         /** The hold of an attempt, with its token. */
         void forced(long attempt, long token);
-    }
-
-    /** Told that another client wants a lock that this one has as a residence. */
-    public interface Recalled {
-
-        /** By its key, and the attempt that led to the residence. */
-        void recalled(String lock, long attempt);
-
-        /** As above, for the attempt of a client that does not wait and is to be answered. */
-        void tried(String lock, String clientId, long attempt);
     }
 
     @Override
@@ -243,13 +233,13 @@ public final class Mailbox implements Ping {
         }
     }
 
-    /** Whether a message is about a residence: of this client, or of another that this one has asked. */
-    private boolean deliverOfResidence(String[] parts, long number) {
+    /** Delivers a message that asks for a lock, or answers such a message; false for other messages. */
+    private boolean deliverRequest(String[] parts, long number) {
         if (parts[1].equals(RECALL)) {
-            onRecalled.recalled(parts[2], number);
+            onWanted.byWaiter(parts[2], number);
         } else if (parts[1].equals(TRY)) {
             String[] asker = parts[2].split(" ", 3);
-            onRecalled.tried(asker[2], asker[1], Long.parseLong(asker[0]));
+            onWanted.byTry(asker[2], asker[1], Long.parseLong(asker[0]));
         } else if (parts[1].equals(ASK)) {
             Attempt attempt = attempts.apply(number);
             if (attempt != null) {
@@ -269,7 +259,7 @@ public final class Mailbox implements Ping {
         }
         String[] parts = message.split(" ", 3);
         long number = Long.parseLong(parts[0]);
-        if (deliverOfResidence(parts, number)) {
+        if (deliverRequest(parts, number)) {
             return;
         }
         Attempt attempt = attempts.apply(number);

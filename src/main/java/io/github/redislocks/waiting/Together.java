@@ -10,6 +10,7 @@ import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
@@ -68,7 +69,7 @@ public final class Together {
      *     for
      */
     public Answer take(
-            List<LockKeys> locks, Owner owner, Attempt.Request request, WaitLimit within, @Nullable Hold[] had) {
+            List<LockKeys> locks, Owner owner, Attempt.Request request, WaitLimit within, @Nullable Held[] had) {
         List<Attempt> all = new ArrayList<>(locks.size());
         try {
             long began = clock.nanoTime();
@@ -148,7 +149,7 @@ public final class Together {
     }
 
     /** Makes holds of them, as far as they are valid; whether all are. */
-    private boolean settle(List<Attempt> all, Attempt.Grant grant, WaitLimit limit, @Nullable Hold[] had) {
+    private boolean settle(List<Attempt> all, Attempt.Grant grant, WaitLimit limit, @Nullable Held[] had) {
         boolean held = true;
         for (int i = 0; i < all.size() && held; i++) {
             Attempt attempt = all.get(i);

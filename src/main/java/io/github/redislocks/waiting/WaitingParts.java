@@ -12,7 +12,6 @@ import io.github.redislocks.watchdog.Watchdog;
  * @param handoff passes the turn on, and leaves
  * @param settlements makes a grant a hold
  * @param losses tells of holds that were lost
- * @param residences what the client keeps
  * @param watchdog repeats what a caller left behind
  */
 public record WaitingParts(
@@ -22,5 +21,4 @@ public record WaitingParts(
         Handoff handoff,
         Settlements settlements,
         Losses losses,
-        Residences residences,
         Watchdog watchdog) {}

@@ -6,6 +6,7 @@ import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.residency.Residences;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.Owners;
@@ -16,7 +17,6 @@ import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.Heartbeats;
 import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Mailbox;
-import io.github.redislocks.waiting.Residences;
 import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.watchdog.Watchdog;
 
@@ -86,7 +86,11 @@ public final class Inside {
     }
 
     public Residences residences() {
-        return client.residences;
+        return (Residences) client.layer;
+    }
+
+    public LockEngine engine() {
+        return client.engine;
     }
 
     public Owners owners() {

@@ -69,7 +69,7 @@ class LockEngineStepsTest extends SteppedClient {
 
     private Hold lock() {
         sync.lock(LEASE, true);
-        return sync.held();
+        return held(sync);
     }
 
     private List<String> scripts() {
@@ -86,7 +86,7 @@ class LockEngineStepsTest extends SteppedClient {
         assertThat(hold.count()).isEqualTo(1);
         sync.unlock();
         assertThat(scripts()).containsExactly("take", "free");
-        assertThat(sync.held()).isNull();
+        assertThat(held(sync)).isNull();
         assertThat(client.holds.all()).isEmpty();
         assertThat(client.localQueue.size()).isZero();
     }
@@ -176,7 +176,7 @@ class LockEngineStepsTest extends SteppedClient {
         sync.lock(LEASE, false);
         assertThat(client.watchdog.isIdle()).isTrue();
         sync.lock(LEASE, true);
-        assertThat(sync.held().nextRenewalNanos()).isEqualTo(clock.nanoTime() + Timing.renewalNanos(LEASE));
+        assertThat(held(sync).nextRenewalNanos()).isEqualTo(clock.nanoTime() + Timing.renewalNanos(LEASE));
         clock.advanceMillis(10_000);
         assertThat(client.watchdog.isIdle()).isFalse();
     }
@@ -189,10 +189,10 @@ class LockEngineStepsTest extends SteppedClient {
         local.lockInterruptibly(LEASE, true);
         assertThat(local.tryLock(LEASE, true)).isTrue();
         assertThat(local.tryLock(MILLI, LEASE, true)).isTrue();
-        assertThat(local.acquire(WaitLimit.endless(), true)).isSameAs(local.held());
-        assertThat(local.held().count()).isEqualTo(6);
+        assertThat(local.acquire(WaitLimit.endless(), true)).isSameAs(held(local));
+        assertThat(held(local).count()).isEqualTo(6);
         local.unlock();
-        assertThat(local.held().count()).isEqualTo(5);
+        assertThat(held(local).count()).isEqualTo(5);
         assertThat(scripts()).containsExactly("take");
     }
 
@@ -202,7 +202,7 @@ class LockEngineStepsTest extends SteppedClient {
         local.lock(LEASE, false);
         local.lock(2 * LEASE, false);
         assertThat(scripts()).containsExactly("take", "reenter");
-        assertThat(local.held().count()).isEqualTo(2);
+        assertThat(held(local).count()).isEqualTo(2);
     }
 
     @Test
@@ -216,7 +216,7 @@ class LockEngineStepsTest extends SteppedClient {
         Thread.currentThread().interrupt();
         assertThatThrownBy(() -> local.acquire(WaitLimit.interruptible(0), true))
                 .isInstanceOf(InterruptedException.class);
-        assertThat(local.held().count()).isEqualTo(1);
+        assertThat(held(local).count()).isEqualTo(1);
     }
 
     @Test
@@ -245,7 +245,7 @@ class LockEngineStepsTest extends SteppedClient {
         lock();
         fail(2, "reenter", SteppedClient::unanswered);
         lock();
-        assertThat(sync.held().count()).isEqualTo(2);
+        assertThat(held(sync).count()).isEqualTo(2);
         assertThat(count("reenter")).isEqualTo(3);
         assertThat(parks).containsExactly(10 * MILLI, 10 * MILLI);
     }
@@ -303,7 +303,7 @@ class LockEngineStepsTest extends SteppedClient {
         other.lock(LEASE, true);
         assertThat(sync.tryLock(LEASE, true)).isFalse();
         assertThat(sync.tryLock(0, LEASE, true)).isFalse();
-        assertThat(sync.held()).isNull();
+        assertThat(held(sync)).isNull();
         assertThat(sync.hasPossession()).isFalse();
         assertThat(sync.remainingNanos()).isZero();
         assertThatThrownBy(sync::ensureHeld).isInstanceOf(IllegalMonitorStateException.class);
@@ -320,7 +320,7 @@ class LockEngineStepsTest extends SteppedClient {
         clock.advanceMillis(LEASE);
         assertThat(sync.remainingNanos()).isZero();
         assertThat(sync.isValid(hold)).isFalse();
-        assertThat(sync.held()).isNull();
+        assertThat(held(sync)).isNull();
         assertThat(client.localQueue.size()).as("its turn has ended").isZero();
         assertThatThrownBy(sync::ensureHeld).isInstanceOf(LockLostException.class);
         assertThatThrownBy(sync::unlock).isInstanceOf(LockLostException.class);
@@ -343,7 +343,7 @@ class LockEngineStepsTest extends SteppedClient {
         fail("release_inner", unanswered());
         sync.unlock();
         assertThat(hold.count()).isEqualTo(1);
-        assertThat(sync.held()).isSameAs(hold);
+        assertThat(held(sync)).isSameAs(hold);
     }
 
     @Test
@@ -432,11 +432,11 @@ class LockEngineStepsTest extends SteppedClient {
     void listener_isToldOfWhatWasTakenWithOthers() {
         heardSync.lock(LEASE, true);
         told.clear();
-        heardSync.engine.entries.taken(heardSync, heardSync.held(), clock.nanoTime());
+        heardSync.engine.entries.taken(heardSync, held(heardSync), clock.nanoTime());
         heardSync.engine.entries.notTaken(heardSync, clock.nanoTime());
-        heardSync.engine.exits.undone(heardSync, heardSync.held());
+        heardSync.engine.exits.released(heardSync, held(heardSync), clock.nanoTime());
         assertThat(told).containsExactly("acquired", "BUSY", "released");
-        sync.engine.entries.taken(sync, heardSync.held(), clock.nanoTime());
+        sync.engine.entries.taken(sync, held(heardSync), clock.nanoTime());
     }
 
     private Hold handle() throws InterruptedException {
@@ -588,7 +588,7 @@ class LockEngineStepsTest extends SteppedClient {
         Sync watched = watching.lock("watched", false);
         watched.lock(LEASE, false);
         watched.lock(LEASE, true);
-        Hold hold = watched.held();
+        Hold hold = held(watched);
         assertThat(hold.isRenewed()).isTrue();
         watched.unlock();
         assertThat(hold.isRenewed()).isFalse();

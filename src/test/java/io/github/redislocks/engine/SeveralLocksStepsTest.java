@@ -11,12 +11,14 @@ import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.LockReleased;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.state.HandleOwner;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
@@ -59,7 +61,11 @@ class SeveralLocksStepsTest extends SteppedClient {
     }
 
     private Hold[] acquire() throws InterruptedException {
-        return locks.acquire(null, within(1_000), true);
+        return holds(locks.acquire(null, within(1_000), true));
+    }
+
+    private static Hold[] holds(Held[] held) {
+        return Arrays.copyOf(held, held.length, Hold[].class);
     }
 
     private void isStranded(Hold hold) {
@@ -82,7 +88,7 @@ class SeveralLocksStepsTest extends SteppedClient {
     void freeLocks_areTakenByOneRequest() throws InterruptedException {
         Hold[] held = acquire();
         assertThat(scripts()).containsExactly("take_all");
-        assertThat(held).containsExactly(a.held(), b.held());
+        assertThat(held).containsExactly(held(a), held(b));
         assertThat(locks.areHeld(held)).isTrue();
         locks.ensureHeld(held);
         assertThat(locks.possessions()).containsExactly(held);
@@ -98,7 +104,7 @@ class SeveralLocksStepsTest extends SteppedClient {
     @Test
     void locks_ofAnInterruptedThread_areAskedForOneByOne() throws InterruptedException {
         Thread.currentThread().interrupt();
-        Hold[] held = locks.acquire(null, locks.limit(false), true);
+        Hold[] held = holds(locks.acquire(null, locks.limit(false), true));
         assertThat(Thread.interrupted()).isTrue();
         assertThat(held).hasSize(2);
         assertThat(count("take_all")).isZero();
@@ -125,8 +131,8 @@ class SeveralLocksStepsTest extends SteppedClient {
         assertThat(scripts()).startsWith("take_all", "take");
         assertThat(asked.get(1).keys()).contains(A);
         assertThat(commands()).contains("release");
-        assertThat(a.held()).isNull();
-        assertThat(b.held()).isNull();
+        assertThat(held(a)).isNull();
+        assertThat(held(b)).isNull();
     }
 
     @Test
@@ -136,18 +142,18 @@ class SeveralLocksStepsTest extends SteppedClient {
         assertThat(locks.acquire(null, locks.limitOfTry(), true)).isNull();
         assertThat(scripts()).containsExactly("acquire", "acquire");
         assertThat(commands()).contains("release");
-        assertThat(a.held()).isNull();
+        assertThat(held(a)).isNull();
     }
 
     @Test
     void lockThatTheThreadHas_isEnteredOnceMore_andIsLeftAsItWas() throws InterruptedException {
         a.lock(LEASE, true);
-        Hold held = a.held();
+        Hold held = held(a);
         othersB.lock(LEASE, true);
         assertThat(locks.acquire(null, locks.limitOfTry(), true)).isNull();
         assertThat(count("take_all")).isZero();
         assertThat(count("reenter")).isEqualTo(1);
-        assertThat(a.held()).isSameAs(held);
+        assertThat(held(a)).isSameAs(held);
         assertThat(held.count()).isEqualTo(1);
         assertThat(redis.hash(A)).containsEntry("holds", "1");
         assertThat(held.stranded).isFalse();
@@ -157,27 +163,27 @@ class SeveralLocksStepsTest extends SteppedClient {
     @Test
     void handle_hasLocksOfItsOwn() throws InterruptedException {
         HandleOwner owner = client.owners.handle(this, loss -> {});
-        Hold[] held = locks.acquire(owner, within(1_000), true);
+        Hold[] held = holds(locks.acquire(owner, within(1_000), true));
         assertThat(scripts()).containsExactly("take_all");
-        assertThat(held[1].owner).isSameAs(owner);
-        assertThat(b.held()).isNull();
+        assertThat(held[1].owner()).isSameAs(owner);
+        assertThat(held(b)).isNull();
         locks.release(held);
         lines = false;
         HandleOwner next = client.owners.handle(this, loss -> {});
-        assertThat(locks.acquire(next, within(1_000), true)[1].owner).isSameAs(next);
+        assertThat(locks.acquire(next, within(1_000), true)[1].owner()).isSameAs(next);
     }
 
     @Test
     void leaseOfItsOwn_countsFromWhenTheLastWasHad() throws InterruptedException {
         lines = false;
-        Hold[] held = locks.acquire(null, within(1_000), false);
+        Hold[] held = holds(locks.acquire(null, within(1_000), false));
         assertThat(scripts()).containsExactly("acquire", "acquire", "reenter");
         assertThat(timeouts.get(2)).isEqualTo(1_000 * MILLI);
         assertThat(held[0].isRenewed()).isFalse();
         assertThat(held[1].isRenewed()).isFalse();
         locks.release(held);
         asked.clear();
-        Hold[] renewed = locks.acquire(null, within(1_000), true);
+        Hold[] renewed = holds(locks.acquire(null, within(1_000), true));
         assertThat(scripts()).containsExactly("acquire", "acquire");
         assertThat(renewed[0].isRenewed()).isTrue();
     }
@@ -188,9 +194,9 @@ class SeveralLocksStepsTest extends SteppedClient {
         a.lock(LEASE, true);
         // The re-entry is answered, and then the whole lease passes before the other lock is had.
         away("acquire", LEASE + 1_000);
-        Hold[] lost = locks.acquire(null, within(60_000), true);
+        Held[] lost = locks.acquire(null, within(60_000), true);
         assertThat(lost).isSameAs(SeveralLocks.LOST);
-        assertThat(b.held()).isNull();
+        assertThat(held(b)).isNull();
         assertThat(commands()).contains("release");
     }
 
@@ -239,7 +245,7 @@ class SeveralLocksStepsTest extends SteppedClient {
     void handle_isReleasedWithoutWaiting() throws InterruptedException {
         List<Boolean> ends = new CopyOnWriteArrayList<>();
         HandleOwner owner = client.owners.handle(this, loss -> {});
-        Hold[] held = locks.acquire(owner, within(1_000), true);
+        Hold[] held = holds(locks.acquire(owner, within(1_000), true));
         locks.releaseLater(held, ends::add);
         assertThat(commands()).containsExactly("release", "release");
         assertThat(held).noneMatch(hold -> hold.stranded);
@@ -256,7 +262,7 @@ class SeveralLocksStepsTest extends SteppedClient {
     void handlesOfWhichOneIsLost_areNotReleasedInGoodOrder() throws InterruptedException {
         List<Boolean> ends = new CopyOnWriteArrayList<>();
         HandleOwner owner = client.owners.handle(this, loss -> {});
-        Hold[] held = locks.acquire(owner, within(1_000), true);
+        Hold[] held = holds(locks.acquire(owner, within(1_000), true));
         clock.advanceMillis(LEASE);
         locks.releaseLater(held, ends::add);
         await().until(() -> ends.equals(List.of(false)));
@@ -312,7 +318,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         assertThat(told).containsExactly("BUSY b");
         othersB.unlock();
         told.clear();
-        Hold[] held = locks.acquire(null, within(1_000), true);
+        Hold[] held = holds(locks.acquire(null, within(1_000), true));
         locks.release(held);
         assertThat(told).containsExactly("acquired a", "acquired b", "released b", "released a");
         told.clear();
@@ -332,7 +338,7 @@ class SeveralLocksStepsTest extends SteppedClient {
             clock.advanceMillis(5);
             return unanswered();
         });
-        Hold[] held = locks.acquire(null, within(1_000), true);
+        Hold[] held = holds(locks.acquire(null, within(1_000), true));
         long warned = clock.nanoTime() + 6_000 * MILLI;
         assertThat(held).allSatisfy(hold -> assertThat(hold.warningNanos()).isEqualTo(warned));
     }
@@ -356,7 +362,7 @@ class SeveralLocksStepsTest extends SteppedClient {
     @Test
     void errorWhileAReentryIsGivenBack_countsItAsGivenBack() {
         a.lock(LEASE, true);
-        Hold held = a.held();
+        Hold held = held(a);
         othersB.lock(LEASE, true);
         fail(1, "release_inner", SeveralLocksStepsTest::error);
         assertThatThrownBy(() -> locks.acquire(null, locks.limitOfTry(), true)).isInstanceOf(OutOfMemoryError.class);

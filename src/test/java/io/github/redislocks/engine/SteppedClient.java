@@ -8,7 +8,9 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.residency.Residences;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.watchdog.PendingCommand;
@@ -29,25 +31,25 @@ import org.junit.jupiter.api.AfterEach;
  * A client without background work, in which the thread of the test does everything: each time that it would park, the
  * next step of the test happens instead, or time passes.
  */
-abstract class SteppedClient {
+public abstract class SteppedClient {
 
-    static final long MILLI = 1_000_000;
-    static final long LEASE = 30_000;
-    static final String KEY = "redis-locks:{job}";
-    final RuntimeException broken = new IllegalStateException("of the test");
+    protected static final long MILLI = 1_000_000;
+    protected static final long LEASE = 30_000;
+    protected static final String KEY = "redis-locks:{job}";
+    protected final RuntimeException broken = new IllegalStateException("of the test");
 
     private static final int MOST_PARKS = 5_000;
 
-    final FakeClock clock = new FakeClock();
-    final InMemoryRedis redis = new InMemoryRedis(clock.server());
+    protected final FakeClock clock = new FakeClock();
+    protected final InMemoryRedis redis = new InMemoryRedis(clock.server());
     /** What happens while the thread is parked, one thing each time. */
-    final Queue<Runnable> steps = new ArrayDeque<>();
+    protected final Queue<Runnable> steps = new ArrayDeque<>();
     /** For how long the thread parked, each time. */
-    final List<Long> parks = new ArrayList<>();
+    protected final List<Long> parks = new ArrayList<>();
     /** What was asked, and for how long an answer was waited for. */
-    final List<Call> asked = new ArrayList<>();
+    protected final List<Call> asked = new ArrayList<>();
 
-    final List<Long> timeouts = new ArrayList<>();
+    protected final List<Long> timeouts = new ArrayList<>();
     /** The answers to the next calls of a script, in place of those of the server. */
     private final Queue<Function<Call, Reply>> answers = new ArrayDeque<>();
 
@@ -56,51 +58,58 @@ abstract class SteppedClient {
     private final Map<String, Runnable> befores = new HashMap<>();
 
     /** What happens before a subscription is made, if anything. */
-    Runnable onSubscribe = () -> {};
+    protected Runnable onSubscribe = () -> {};
 
-    boolean lines = true;
+    protected boolean lines = true;
     private final Thread caller = Thread.currentThread();
-    final LockClient client = client(options(), listeners());
-    final Sync sync = client.lock("job", false);
-    final LockClient others = new LockClient("other", Settings.DEFAULTS, List.of(), clock, redis.another());
-    final Sync other = others.lock("job", false);
+    protected final LockClient client = client(options(), listeners());
+    protected final Inside inside = Inside.of(client);
+    protected final Residences residences = inside.residences();
+    protected final Sync sync = client.lock("job", false);
+    protected final LockClient others = new LockClient("other", Settings.DEFAULTS, List.of(), clock, redis.another());
+    protected final Sync other = others.lock("job", false);
 
-    SteppedClient() {
+    protected SteppedClient() {
         clock.advanceMillis(1_000);
     }
 
-    Settings options() {
+    protected Settings options() {
         return Settings.DEFAULTS;
     }
 
     /** Whether one request may be for several locks; asked while the client is made. */
-    boolean hasOneSlot() {
+    protected boolean hasOneSlot() {
         return true;
     }
 
     @AfterEach
-    void close() {
+    protected void close() {
         client.mailbox.close();
         others.mailbox.close();
         redis.close();
     }
 
-    final LockClient client(Settings settings, List<LockListener> listeners) {
-        return new LockClient("client", settings, listeners, stepping(), port(), threads());
+    /** The calling thread's hold in Redis, if it is valid. */
+    protected static Hold held(Sync sync) {
+        return (Hold) sync.held();
+    }
+
+    protected final LockClient client(Settings settings, List<LockListener> listeners) {
+        return new LockClient("client", settings, listeners, stepping(), port(), threads(), Residences::new);
     }
 
     /** Who listens to the client; asked while it is made. */
-    List<LockListener> listeners() {
+    protected List<LockListener> listeners() {
         return List.of();
     }
 
     /** What makes the threads of the client; asked while it is made. */
-    Threads threads() {
+    protected Threads threads() {
         return Threads.DAEMONS;
     }
 
     /** Has the client know the time of the server, else its first request would be late, and hear messages. */
-    final void begin() {
+    protected final void begin() {
         Sync first = client.lock("first", false);
         first.lock(LEASE, true);
         first.unlock();
@@ -108,12 +117,12 @@ abstract class SteppedClient {
     }
 
     /** By the time of the machine, which may stall. */
-    final void openMailbox() {
+    protected final void openMailbox() {
         client.mailbox.open(20_000 * MILLI);
     }
 
     /** The clock of the client; asked while it is made. */
-    Clock stepping() {
+    protected Clock stepping() {
         return new Clock() {
             @Override
             public long nanoTime() {
@@ -180,22 +189,22 @@ abstract class SteppedClient {
     }
 
     /** Has something happen while the next call of a script is under way. */
-    final void during(String script, Runnable event) {
+    protected final void during(String script, Runnable event) {
         befores.put(script, event);
     }
 
     /** Answers the next call of a script so. */
-    final void answer(String script, Reply reply) {
+    protected final void answer(String script, Reply reply) {
         answered = script;
         answers.add(call -> reply);
     }
 
-    final void answer(String script, String code, Object... values) {
+    protected final void answer(String script, String code, Object... values) {
         answer(script, new Reply(code, List.of(values)));
     }
 
     /** Lets the next calls of a script end so. */
-    final void fail(int count, String script, Supplier<RuntimeException> failure) {
+    protected final void fail(int count, String script, Supplier<RuntimeException> failure) {
         answered = script;
         for (int i = 0; i < count; i++) {
             answers.add(call -> {
@@ -204,12 +213,12 @@ abstract class SteppedClient {
         }
     }
 
-    final void fail(String script, RuntimeException failure) {
+    protected final void fail(String script, RuntimeException failure) {
         fail(1, script, () -> failure);
     }
 
     /** Lets all calls of a script fail for that time; each takes some of it. */
-    final void away(String script, long millis) {
+    protected final void away(String script, long millis) {
         long end = clock.nanoTime() + millis * MILLI;
         answered = script;
         answers.add(new Function<>() {
@@ -226,31 +235,33 @@ abstract class SteppedClient {
     }
 
     /** Looks after the holds, as the watchdog does. */
-    final void watch() {
-        client.renewals.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+    protected final void watch() {
+        long now = clock.nanoTime();
+        client.renewals.inspect(now, now, (key, job) -> {});
+        residences.inspect(now, now, (key, job) -> {});
     }
 
-    static RedisException unanswered() {
+    protected static RedisException unanswered() {
         return new RedisException.Unanswered("away", true, null);
     }
 
-    static RedisException refused() {
+    protected static RedisException refused() {
         return new RedisException.Refused("NOPERM", null);
     }
 
-    final int count(String script) {
+    protected final int count(String script) {
         return (int) asked.stream()
                 .filter(call -> call.script().name().equals(script))
                 .count();
     }
 
     /** The only attempt that is under way. */
-    final Attempt attempt() {
+    protected final Attempt attempt() {
         return client.attempts.all().iterator().next();
     }
 
     /** What was left to the background. */
-    final List<String> commands() {
+    protected final List<String> commands() {
         List<String> commands = new ArrayList<>();
         for (PendingCommand command : client.watchdog.commands()) {
             commands.add(command.call().script().name());

@@ -10,8 +10,6 @@ import io.github.redislocks.LossListener;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.fixture.Logged;
-import io.github.redislocks.state.GivingUp;
-import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.LossSubject;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -84,16 +82,16 @@ class EventNotifierTest {
                 }
             }
         }));
-        GivingUp event = new GivingUp(LockKeys.of("p", "a"), LockGivenUp.Reason.IDLE, 0, 1, 0);
+        LockGivenUp event = LockGivenUp.of("a", LockGivenUp.Reason.IDLE, Duration.ZERO, 1);
         String log = Logged.by(() -> {
-            events.givenUp(event, 1);
+            events.givenUp(() -> event);
             await().until(() -> told.get() == 1);
             for (int i = 0; i < EventNotifier.MAX_GIVEN_UP + 7; i++) {
-                events.givenUp(event, 1);
+                events.givenUp(() -> event);
             }
             go.countDown();
             events.awaitTold(Duration.ofSeconds(20));
-            events.givenUp(event, 1);
+            events.givenUp(() -> event);
             events.awaitTold(Duration.ofSeconds(20));
         });
         assertThat(told).hasValue(EventNotifier.MAX_GIVEN_UP + 2);

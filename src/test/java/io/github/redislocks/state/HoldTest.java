@@ -179,7 +179,7 @@ class HoldTest {
         Hold before = hold(true, 100);
         before.reentered(30_000, true, 0);
         Hold resumed = hold(false, 100);
-        resumed.resume(before);
+        resumed.resume(before, 2);
         assertThat(resumed.count()).isEqualTo(2);
         assertThat(resumed.isRenewed()).isTrue();
         assertThat(resumed.renewedMillis()).isEqualTo(30_000);

@@ -3,8 +3,6 @@ package io.github.redislocks.state;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.LockLost;
-import io.github.redislocks.concurrent.Clock;
-import java.util.HashSet;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -63,22 +61,6 @@ class HoldsTest {
         assertThat(get("a")).isSameAs(lost);
         holds.remove(lost);
         assertThat(holds.all()).isEmpty();
-    }
-
-    @Test
-    void recordOfALoss_thatIsMadeTwice_isGoneOnceItIsUnlocked() {
-        Hold lease = hold("a", null);
-        Residence residence = new Residence(Clock.SYSTEM, "client", 1, lease.keys(), holds, new HashSet<>());
-        LocalHold lost = new LocalHold(residence, lease, owner, 5, false, 0, null);
-        holds.putOnce(lost);
-        assertThat(get("a")).isSameAs(lost);
-        holds.remove(lost);
-        holds.putOnce(lost);
-        assertThat(get("a")).isNull();
-        Hold next = hold("a", null);
-        holds.put(next);
-        holds.putOnce(lost);
-        assertThat(get("a")).isSameAs(next);
     }
 
     @Test

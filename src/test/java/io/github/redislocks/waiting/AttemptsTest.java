@@ -13,7 +13,7 @@ class AttemptsTest extends StillClient {
     private final Attempts attempts = client.attempts();
 
     private Attempt fromCondition() {
-        return attempts.make(hold(enter()), "condition", WaitLimit.endless());
+        return attempts.make(hold(enter()), client.owners().caller(), 1, "condition", WaitLimit.endless());
     }
 
     @Test

@@ -199,7 +199,8 @@ class HeartbeatStepsTest extends StillClient {
 
     @Test
     void place_isAsTheAnswerSays() {
-        Attempt waiter = client.attempts().make(hold(enter()), "condition", WaitLimit.endless());
+        Attempt waiter =
+                client.attempts().make(hold(enter()), client.owners().caller(), 1, "condition", WaitLimit.endless());
         client.attempts().begin(waiter);
         waiter.queued(clock.nanoTime(), 4, -1);
         Job job = heartbeat();

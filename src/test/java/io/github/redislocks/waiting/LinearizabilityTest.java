@@ -3,27 +3,20 @@ package io.github.redislocks.waiting;
 import static org.junit.jupiter.api.condition.JRE.JAVA_21;
 
 import io.github.redislocks.LockLost;
-import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
-import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.WaitLimit;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
-import org.jetbrains.kotlinx.lincheck.paramgen.ThreadIdGen;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
-import org.jetbrains.lincheck.datastructures.Validate;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -37,12 +30,6 @@ import org.junit.jupiter.api.condition.EnabledForJreRange;
 @EnabledForJreRange(max = JAVA_21, disabledReason = "Lincheck instruments the JDK's classes, and lags behind it")
 @Tag("long")
 class LinearizabilityTest {
-
-    private static final long NOTHING = 0;
-    private static final long FIRST_TOKEN = 5;
-    private static final long SECOND = 1_000_000_000;
-    /** Two, and that of what comes after them. */
-    private static final int THREADS = 4;
 
     private static ModelCheckingOptions options() {
         return new ModelCheckingOptions()
@@ -89,16 +76,6 @@ class LinearizabilityTest {
                 .check(ReleasingSubject.class);
     }
 
-    /** Threads that pass a residence on, or give it up, while it is lost. */
-    @Test
-    void residence_underEveryInterleaving_hasOneHolder_whoIsToldItsEnd() {
-        options()
-                .iterations(20)
-                .invocationsPerIteration(100)
-                .sequentialSpecification(ResidenceModel.class)
-                .check(ResidenceSubject.class);
-    }
-
     @Test
     void attempt_underEveryInterleaving_hasOneVerdict() {
         options().sequentialSpecification(VerdictModel.class).check(AttemptSubject.class);
@@ -114,150 +91,6 @@ class LinearizabilityTest {
                         .treatAsAtomic())
                 .sequentialSpecification(SlotModel.class)
                 .check(HoldsSubject.class);
-    }
-
-    /** A residence with a lease, threads that take it and pass it on, and those who end it. */
-    @Param(name = "thread", gen = ThreadIdGen.class)
-    @SuppressWarnings("deprecation") // Nothing has taken the place of ThreadIdGen yet.
-    public static class ResidenceSubject {
-
-        private final FakeClock clock = new FakeClock();
-        private final Residence residence =
-                new Residence(clock, "client", 1, LockKeys.of("p", "a"), new Holds(), ConcurrentHashMap.newKeySet());
-        private final Hold lease;
-        /** By thread: only its own has what it took. */
-        private final @Nullable LocalHold[] taken = new LocalHold[THREADS];
-
-        public ResidenceSubject() {
-            Attempt attempt = new Attempt(
-                    1, residence.keys, residence, new Attempt.Request(30_000, true, false), WaitLimit.endless());
-            long began = clock.nanoTime();
-            lease = new Hold(attempt, grant(FIRST_TOKEN, began + SECOND), 0, Long.MAX_VALUE, null);
-            residence.begin(lease);
-            // So that there are tokens for all.
-            clock.advanceMillis(10);
-            lease.extend(clock.nanoTime(), clock.nanoTime(), 30_000);
-        }
-
-        @Operation
-        public long take(@Param(name = "thread") int thread) {
-            if (taken[thread] != null || residence.tryTurnOrSay(Long.MAX_VALUE) != Residence.Found.TURN) {
-                return NOTHING;
-            }
-            Hold present = residence.lease();
-            LocalHold local = present == null || !present.isValid(clock.nanoTime())
-                    ? null
-                    : residence.take(present, new Owner("client:" + thread), clock.nanoTime(), null);
-            if (local == null) {
-                residence.endTurn();
-                return NOTHING;
-            }
-            if (!present.isOpen() && local.lose(LockLost.Reason.TAKEN)) {
-                residence.lost(local);
-            }
-            taken[thread] = local;
-            return local.token;
-        }
-
-        @Operation
-        public long passOn(@Param(name = "thread") int thread) {
-            LocalHold local = taken[thread];
-            if (local == null) {
-                return NOTHING;
-            }
-            taken[thread] = null;
-            if (local.beginRelease(clock.nanoTime()) == 0) {
-                return -local.token;
-            }
-            residence.passOn(clock.nanoTime());
-            return local.token;
-        }
-
-        /** As Losses does it, without a log, whose thread would be Lincheck's. */
-        @Operation
-        public boolean lose() {
-            if (!lease.lose(LockLost.Reason.TAKEN)) {
-                return false;
-            }
-            LocalHold local = residence.holding();
-            if (local != null && local.isUnder(lease) && local.lose(LockLost.Reason.TAKEN)) {
-                residence.lost(local);
-            }
-            residence.lost(lease);
-            return true;
-        }
-
-        /** Whoever had the lock when the residence was lost was told so, and its turn has ended. */
-        @Validate
-        public void lost_isToldToItsHolder() {
-            if (lease.isLost() && (residence.holding() != null || !residence.tryTurnFirst())) {
-                throw new IllegalStateException("a thread holds a lock whose residence was lost");
-            }
-        }
-
-        /** An unlock that gives the residence up. */
-        @Operation
-        public long release(@Param(name = "thread") int thread) {
-            LocalHold local = taken[thread];
-            if (local == null) {
-                return NOTHING;
-            }
-            taken[thread] = null;
-            if (local.beginRelease(clock.nanoTime()) == 0) {
-                return -local.token;
-            }
-            if (lease.beginRelease(clock.nanoTime()) == 0) {
-                if (local.lostInRelease(LockLost.Reason.TAKEN)) {
-                    residence.lost(local);
-                }
-                return -local.token;
-            }
-            residence.ended(lease);
-            residence.passOn(clock.nanoTime());
-            return local.token;
-        }
-    }
-
-    /** One thread at a time has it, until it is over. */
-    public static class ResidenceModel {
-
-        private final long[] taken = new long[THREADS];
-        private long last = FIRST_TOKEN - 1;
-        private boolean held;
-        private boolean lost;
-        private boolean over;
-
-        public long take(int thread) {
-            if (taken[thread] != 0 || held || over) {
-                return NOTHING;
-            }
-            held = true;
-            taken[thread] = ++last;
-            return last;
-        }
-
-        public long passOn(int thread) {
-            long token = taken[thread];
-            taken[thread] = 0;
-            if (token != 0) {
-                held = false;
-            }
-            return lost ? -token : token;
-        }
-
-        public boolean lose() {
-            boolean first = !over;
-            lost |= first;
-            over = true;
-            return first;
-        }
-
-        public long release(int thread) {
-            boolean had = taken[thread] != 0;
-            long token = passOn(thread);
-            over |= had;
-            return token;
-        }
     }
 
     /** A queue where one has the turn, one waits, and one may come. */

@@ -9,6 +9,7 @@ import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.LockKeys;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -61,16 +62,19 @@ class MailboxStepsTest extends StillClient {
                 number -> told.add("nobody " + number),
                 attempt -> told.add("doubt " + attempt.number),
                 (number, token) -> told.add("forced " + number + " " + token),
-                new Mailbox.Recalled() {
+                new Wanted() {
                     @Override
-                    public void recalled(String lock, long attempt) {
+                    public void byWaiter(String lock, long attempt) {
                         told.add("recalled " + lock + " " + attempt);
                     }
 
                     @Override
-                    public void tried(String lock, String clientId, long attempt) {
+                    public void byTry(String lock, String clientId, long attempt) {
                         told.add("tried " + lock + " by " + clientId + " " + attempt);
                     }
+
+                    @Override
+                    public void byAttempt(LockKeys keys) {}
                 },
                 null,
                 threads);

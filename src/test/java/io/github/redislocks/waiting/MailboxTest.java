@@ -8,6 +8,7 @@ import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CountDownLatch;
@@ -23,12 +24,15 @@ class MailboxTest {
 
     private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-    private static final Mailbox.Recalled NO_RECALLS = new Mailbox.Recalled() {
+    private static final Wanted NO_RECALLS = new Wanted() {
         @Override
-        public void recalled(String lock, long attempt) {}
+        public void byWaiter(String lock, long attempt) {}
 
         @Override
-        public void tried(String lock, String clientId, long attempt) {}
+        public void byTry(String lock, String clientId, long attempt) {}
+
+        @Override
+        public void byAttempt(LockKeys keys) {}
     };
 
     private final FakeClock clock = new FakeClock();

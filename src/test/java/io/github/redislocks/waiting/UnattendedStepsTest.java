@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.Inside;
+import io.github.redislocks.engine.Layer;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
@@ -173,7 +174,8 @@ class UnattendedStepsTest extends StillClient {
                                 throw new OutOfMemoryError("of the test");
                             }
                         },
-                        "client")));
+                        "client"),
+                ground -> new Layer()));
         start();
         send();
         answered("BUSY", 200L, 1_000_000L);

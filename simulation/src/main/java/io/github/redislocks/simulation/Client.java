@@ -179,20 +179,17 @@ final class Client {
         }
         long now = world.now(number);
         for (Hold hold : parts.holds.all()) {
-            if (!hold.isLocal()) {
-                boolean again = isOver(hold);
-                if (hold.isValid(now)) {
-                    all.add(hold);
-                    if (now > hold.endNanos()) {
-                        world.fail(this + " holds " + hold.keys().name() + " for longer than maxHold");
-                    }
-                    if (again) {
-                        world.fail(
-                                "c" + number + " has a hold of " + hold.keys().name() + " that is valid again");
-                    }
-                } else if (!again) {
-                    over.add(hold);
+            boolean again = isOver(hold);
+            if (hold.isValid(now)) {
+                all.add(hold);
+                if (now > hold.endNanos()) {
+                    world.fail(this + " holds " + hold.keys().name() + " for longer than maxHold");
                 }
+                if (again) {
+                    world.fail("c" + number + " has a hold of " + hold.keys().name() + " that is valid again");
+                }
+            } else if (!again) {
+                over.add(hold);
             }
         }
     }

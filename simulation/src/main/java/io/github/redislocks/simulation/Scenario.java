@@ -3,7 +3,6 @@ package io.github.redislocks.simulation;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.simulation.agent.Places;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.Residence;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -282,7 +281,7 @@ final class Scenario {
                 heard ? MESSAGE_NANOS : NOTICED_NANOS)) {
             world.fail("a holder of " + name + " does not learn of its loss, token " + hold.token);
         }
-        boolean outlasts = Residence.isIdle(hold) && server.pttlMillis(name) > LEASE_MILLIS;
+        boolean outlasts = hold.use() == null && server.pttlMillis(name) > LEASE_MILLIS;
         if (lasts(since, name + " long " + hold.token, !gone && outlasts, MESSAGE_NANOS)) {
             world.fail(client + " keeps " + name + " for " + server.pttlMillis(name) + " ms");
         }

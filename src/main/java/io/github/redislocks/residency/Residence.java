@@ -1,8 +1,15 @@
-package io.github.redislocks.state;
+package io.github.redislocks.residency;
 
 import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Keeper;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -15,15 +22,16 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A client as the owner of one lock, which its threads pass on among themselves without a request.
  *
  * <p>In Redis the lock has one hold, the <i>lease</i>, with this as its owner. Here the threads stand in one queue for
- * the <i>turn</i>. Only who has the turn may have a {@link LocalHold}, acquire the lease, or release it; so a lease is
- * never released under a thread that relies on it. A lease may be lost at any time: whoever declares that ends the
- * thread's hold with it, and then the turn.
+ * the <i>turn</i>. Only the thread that has the turn may have a {@link ThreadHold}, acquire the lease, or release it;
+ * so a lease is never released under a thread that relies on it. A lease may be lost at any time: the thread that
+ * declares the loss ends the thread's hold with it, and then the turn.
  *
  * <pre>
  *   turn free, no lease        as any lock that this client does not have
@@ -33,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  *   turn taken, holder         a thread has the lock
  * </pre>
  */
-public final class Residence extends Owner {
+public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
 
     /** What the id of a residence begins with, behind that of the client. The scripts know it. */
     static final String KIND = "r";
@@ -42,8 +50,8 @@ public final class Residence extends Owner {
     private static final long UNASKED_NANOS = Timing.SLICE_NANOS;
 
     // What is written once in each turn is written lazily: the write that follows takes it along, and has the fence.
-    private static final AtomicReferenceFieldUpdater<Residence, @Nullable LocalHold> HOLDING =
-            AtomicReferenceFieldUpdater.newUpdater(Residence.class, LocalHold.class, "holding");
+    private static final AtomicReferenceFieldUpdater<Residence, @Nullable ThreadHold> HOLDING =
+            AtomicReferenceFieldUpdater.newUpdater(Residence.class, ThreadHold.class, "holding");
 
     private static final AtomicLongFieldUpdater<Residence> LAST_TOKEN =
             AtomicLongFieldUpdater.newUpdater(Residence.class, "lastToken");
@@ -56,12 +64,14 @@ public final class Residence extends Owner {
     public final LockKeys keys;
     private final Holds holds;
     private final Clock clock;
+    private final ThreadLosses losses;
+    private final LossRecords records;
     private final Turns turns = new Turns();
     private final AtomicReference<@Nullable Hold> lease = new AtomicReference<>();
-    /** All that have a lease; shared. */
-    private final Set<Residence> leased;
+    /** All that the watchdog is to look at: those with a lease or a holder; shared. */
+    private final Set<Residence> watched;
 
-    private volatile @Nullable LocalHold holding;
+    private volatile @Nullable ThreadHold holding;
     /** What is released in the background, by whom the turn is ended then; null if nothing is. */
     private final AtomicReference<@Nullable Hold> releasing = new AtomicReference<>();
     /** What is to be run once it is clear whether a thread has the lock. */
@@ -86,30 +96,29 @@ public final class Residence extends Owner {
     /** When Redis was last asked whether the lease is still there; used by the watchdog only. */
     private long lookedNanos;
 
-    /** Makes one without a lease. Leased: a set that has it while it has one. */
-    public Residence(Clock clock, String clientId, long number, LockKeys keys, Holds holds, Set<Residence> leased) {
-        super(clientId + ':' + KIND + number, Residence.class);
+    /**
+     * The parts of a client that know what has ended.
+     *
+     * @param losses of threads
+     * @param records of those losses
+     * @param holds of the client in Redis
+     */
+    public record Ended(ThreadLosses losses, LossRecords records, Holds holds) {}
+
+    /**
+     * Makes one without a lease.
+     *
+     * @param id as Redis is to know it: behind the id of the client and a colon, {@link #KIND} and a number
+     * @param watched those that the watchdog looks at
+     */
+    public Residence(Clock clock, String id, LockKeys keys, Ended ended, Set<Residence> watched) {
+        super(id, Residence.class);
         this.clock = clock;
-        this.leased = leased;
+        this.losses = ended.losses();
+        this.records = ended.records();
+        this.holds = ended.holds();
+        this.watched = watched;
         this.keys = keys;
-        this.holds = holds;
-    }
-
-    /** Whether a hold is that of a client that keeps the lock, and none of its threads has it. */
-    public static boolean isIdle(Hold hold) {
-        return hold.owner instanceof Residence residence && residence.holding == null;
-    }
-
-    /** Whether an error stopped the release of a hold in Redis, or of a thread's hold under it. */
-    public static boolean isStranded(Hold hold) {
-        Hold used = used(hold);
-        return hold.stranded || (used != null && used.stranded);
-    }
-
-    /** The hold of whoever has the lock by a hold in Redis: itself, or a thread's under it; null if none has. */
-    @Nullable
-    public static Hold used(Hold hold) {
-        return hold.owner instanceof Residence residence ? residence.holding : hold;
     }
 
     /** Sets for how long a lease is kept that nobody uses. */
@@ -274,7 +283,7 @@ public final class Residence extends Owner {
         lastToken = 0;
         lostToken = 0;
         confirmedNanos = acquired.acquiredNanos;
-        leased.add(this);
+        watched.add(this);
         lease.set(acquired);
         turns.beginSlice(clock.nanoTime());
     }
@@ -282,11 +291,34 @@ public final class Residence extends Owner {
     /** Notes that a lease has ended; whoever ends it, and as often as that is said. */
     public void ended(Hold from) {
         if (lease.compareAndSet(from, null)) {
-            leased.remove(this);
+            unwatch();
         }
     }
 
-    /** Notes, before its lease, whether somebody may wait for the lock in Redis. */
+    /** Has the watchdog look no more, if there is nothing to look at. */
+    void unwatch() {
+        if (isIdle()) {
+            watched.remove(this);
+            // Checked again: a lease that has come meanwhile may have been added before the line above.
+            if (!isIdle()) {
+                watched.add(this);
+            }
+        }
+    }
+
+    /** Has the watchdog end a lease if an error has stopped the release of the thread's hold under it. */
+    void rescue(Consumer<Hold> rescuer) {
+        ThreadHold local = holding;
+        if (local != null && local.stranded) {
+            rescuer.accept(local.lease);
+        }
+    }
+
+    private boolean isIdle() {
+        return lease.get() == null && holding == null;
+    }
+
+    @Override
     public void foundOthers(boolean found) {
         foundOthers = found;
     }
@@ -296,7 +328,7 @@ public final class Residence extends Owner {
         return foundOthers;
     }
 
-    /** The last token that was given out under the lease; 0 if none was but that of the lease itself. */
+    @Override
     public long lastToken() {
         return lastToken;
     }
@@ -328,16 +360,32 @@ public final class Residence extends Owner {
 
     /** The hold of the thread that has the lock; null if none has. */
     @Nullable
-    public LocalHold holding() {
-        LocalHold local = holding;
+    public ThreadHold holding() {
+        ThreadHold local = holding;
         return local == null || local.isBeginning() ? null : local;
     }
 
     /** The hold of a thread, if it has the lock. */
     @Nullable
-    public LocalHold heldBy(Thread thread) {
-        LocalHold local = holding;
-        return local != null && local.owner.holder == thread ? local : null;
+    public ThreadHold heldBy(Thread thread) {
+        ThreadHold local = holding;
+        return local != null && local.owner().holder == thread ? local : null;
+    }
+
+    @Override
+    @Nullable
+    public ThreadHold use(Hold hold) {
+        return holding;
+    }
+
+    @Override
+    public boolean givesWay() {
+        return true;
+    }
+
+    @Override
+    public void wanted(long attempt) {
+        recall(attempt, clock.nanoTime());
     }
 
     /**
@@ -346,13 +394,13 @@ public final class Residence extends Owner {
      * are to be told that it has begun.
      */
     @Nullable
-    public LocalHold take(Hold from, Owner owner, long now, @Nullable Hold below) {
+    public ThreadHold take(Hold from, Owner owner, long now) {
         long token = nextToken(from, now);
         if (token == 0) {
             return null;
         }
         long before = lastToken;
-        LocalHold made = new LocalHold(this, from, owner, token, before == 0 && from.previousLost, now, below);
+        ThreadHold made = new ThreadHold(this, from, owner, token, before == 0 && from.previousLost, now);
         LAST_TOKEN.lazySet(this, token);
         holding = made;
         // Looked at again: whoever declared the loss before the line above saw no holder. Nor does anybody yet.
@@ -398,6 +446,9 @@ public final class Residence extends Owner {
     public void passOn(long now) {
         IDLE_SINCE.lazySet(this, now);
         HOLDING.lazySet(this, null);
+        if (lease.get() == null) {
+            unwatch();
+        }
         endTurn();
     }
 
@@ -405,29 +456,52 @@ public final class Residence extends Owner {
      * Ends a hold that was lost, and the turn with it; the record of the loss waits for its thread's unlock. Does it
      * once, however often it is said.
      */
+    @Override
     @SuppressWarnings("ReferenceEquality")
-    public void lost(LocalHold hold) {
+    public void lost(ThreadHold hold) {
         if (holding == hold) {
-            holds.putOnce(hold);
-            lostToken = hold.token;
+            records.add(hold);
+            lostToken = hold.token();
             endHolding(hold);
         }
     }
 
     /** Ends the hold of a thread for it, and the turn with it; once, however often it is said. */
-    private void endHolding(LocalHold hold) {
+    private void endHolding(ThreadHold hold) {
         if (HOLDING.compareAndSet(this, hold, null)) {
             endTurn();
         }
     }
 
     /**
-     * Forgets a lease that was lost, unless a thread's hold under it has not ended yet; whether it did. As long as the
-     * lease is known, the watchdog looks at it and at that hold.
+     * The end of the lease: nobody is told, unless a thread had the lock, perhaps when the lease was ended by others.
+     * The hold of a thread that releases it, or tells of its loss, ends by that thread, and by the watchdog if that
+     * meets an error: until then the lease is known.
      */
-    public boolean lost(Hold from) {
+    @Override
+    public FollowUp lost(Hold from, LockLost.Reason reason) {
+        ThreadHold local = holding();
+        // Repeated if an error stopped an earlier call.
+        if (local != null && local.isUnder(from) && (local.lose(reason) || local.isLost())) {
+            losses.ended(local);
+        }
+        losses.endTurn(from);
+        if (!forget(from)) {
+            return FollowUp.LATER;
+        }
+        if (local == null && reason == LockLost.Reason.TAKEN) {
+            LockLost unlocked = lossOfUnlocked(reason);
+            if (unlocked != null) {
+                losses.tell(unlocked, from);
+            }
+        }
+        return FollowUp.DONE;
+    }
+
+    /** Forgets a lease that was lost, unless a thread's hold under it has not ended yet; whether it did. */
+    boolean forget(Hold from) {
         endStranded(from);
-        LocalHold local = holding;
+        ThreadHold local = holding;
         if (local != null && local.isUnder(from)) {
             return false;
         }
@@ -435,7 +509,7 @@ public final class Residence extends Owner {
         return true;
     }
 
-    /** Ends a lease, and the turn that was to end with its release, which an error has stopped. */
+    @Override
     public void rescued(Hold from) {
         boolean unused = released(from);
         endStranded(from);
@@ -444,14 +518,15 @@ public final class Residence extends Owner {
     /** Ends a lease, and the turn of a thread that an error stopped while it released that. */
     private void endStranded(Hold from) {
         ended(from);
-        LocalHold local = holding;
+        ThreadHold local = holding;
         if (local != null && local.isUnder(from) && local.stranded) {
             endHolding(local);
         }
     }
 
     /** The loss of a lease by the thread that has unlocked since Redis last said that it is there; null if none has. */
-    public @Nullable LockLost lossOfUnlocked(LockLost.Reason reason) {
+    @Nullable
+    LockLost lossOfUnlocked(LockLost.Reason reason) {
         return lastToken != lostToken && idleSinceNanos - confirmedNanos > 0
                 ? LockLost.of(keys.name(), lastToken, "a thread that has unlocked it since", reason)
                 : null;
@@ -476,8 +551,8 @@ public final class Residence extends Owner {
     @Nullable
     public Thread thread() {
         Thread waiting = waiter;
-        LocalHold local = holding;
-        return waiting != null || local == null ? waiting : local.thread();
+        ThreadHold local = holding;
+        return waiting != null || local == null ? waiting : local.owner().thread();
     }
 
     @Override
@@ -492,15 +567,15 @@ public final class Residence extends Owner {
     @Override
     @SuppressWarnings("ReferenceEquality")
     public boolean isAlive() {
-        LocalHold local = holding;
+        ThreadHold local = holding;
         // Looked at again: it may have unlocked before it ended, and another may have the lock now.
-        return local == null || local.owner.isAlive() || holding != local;
+        return local == null || local.owner().isAlive() || holding != local;
     }
 
     @Override
     public String description() {
-        LocalHold local = holding;
-        return local == null ? "no thread" : local.owner.description();
+        ThreadHold local = holding;
+        return local == null ? "no thread" : local.owner().description();
     }
 
     /**

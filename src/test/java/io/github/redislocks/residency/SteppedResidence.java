@@ -1,6 +1,7 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.residency;
 
-import io.github.redislocks.state.Residence;
+import io.github.redislocks.engine.SteppedClient;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import org.junit.jupiter.api.BeforeEach;
@@ -18,6 +19,6 @@ abstract class SteppedResidence extends SteppedClient {
     }
 
     final Residence residence() {
-        return client.residences.of(kept.keys(), 1);
+        return residences.of(kept.keys(), 1);
     }
 }

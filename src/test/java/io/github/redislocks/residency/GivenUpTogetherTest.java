@@ -1,9 +1,11 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.SteppedClient;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -12,7 +14,6 @@ import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.PendingCommand;
@@ -44,8 +45,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     private Residence residence(int lock) {
-        return Objects.requireNonNull(
-                client.residences.known(locks.get(lock).keys().lock()));
+        return Objects.requireNonNull(residences.known(locks.get(lock).keys().lock()));
     }
 
     /** Keeps so many locks, of which the first was had twice. */
@@ -69,7 +69,7 @@ class GivenUpTogetherTest extends SteppedClient {
     /** Has the client look for what it keeps no longer. */
     private void inspect() {
         long now = clock.nanoTime();
-        client.residences.inspect(now, now, (key, job) -> {});
+        residences.inspect(now, now, (key, job) -> {});
     }
 
     private static void use(List<Sync> used) {
@@ -199,7 +199,7 @@ class GivenUpTogetherTest extends SteppedClient {
         PendingCommand all = pending().get(0);
         Reply freed = done(all);
         Residence first =
-                Objects.requireNonNull(client.residences.known(all.call().keys().get(0)));
+                Objects.requireNonNull(residences.known(all.call().keys().get(0)));
         first.ask(() -> {
             throw broken;
         });
@@ -276,7 +276,7 @@ class GivenUpTogetherTest extends SteppedClient {
             inspect();
             for (Hold hold : client.holds.all()) {
                 if (hold.stranded) {
-                    client.handoff.rescue(hold);
+                    inside.handoff().rescue(hold);
                 }
             }
             send();
@@ -398,7 +398,7 @@ class GivenUpTogetherTest extends SteppedClient {
     void those_ofAClientThatCloses_leaveByOneRequest() {
         IntStream.range(0, 3).forEach(i -> locks.add(client.lock("job" + i, false, KEEPING)));
         use(locks);
-        client.residences.close();
+        residences.close();
         assertThat(left()).containsExactly("give_up");
         send();
         assertGone();

@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,11 +8,10 @@ import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LossListener;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.fixture.NearTheEnd;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.Residence;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -28,7 +27,7 @@ class LossStepsTest extends SteppedResidence {
     private final Queue<LockLost> losses = new ConcurrentLinkedQueue<>();
 
     @Override
-    List<LockListener> listeners() {
+    protected List<LockListener> listeners() {
         return LossListener.to((LockLost loss) -> losses.add(loss));
     }
 
@@ -38,10 +37,10 @@ class LossStepsTest extends SteppedResidence {
     @Test
     void loss_thatItsThreadCouldNotTell_isToldByTheWatchdog() {
         kept.lock(LEASE, true);
-        LocalHold local = residence().holding();
+        ThreadHold local = residence().holding();
         Hold lease = residence().lease();
         lease.lose(LockLost.Reason.TAKEN);
-        assertThat(local.loseIfPast(clock.nanoTime())).isTrue();
+        assertThat(local.lose(LockLost.Reason.TAKEN)).isTrue();
         assertThat(local.beginTelling()).isTrue();
         client.losses.ended(lease);
         local.endTelling(false);
@@ -75,7 +74,7 @@ class LossStepsTest extends SteppedResidence {
         };
         clock.advanceMillis(2_000);
         assertThat(residence.tryTurn()).isTrue();
-        assertThat(residence.take(lease, first, clock.nanoTime(), null)).isNotNull();
+        assertThat(residence.take(lease, first, clock.nanoTime())).isNotNull();
         lease.renewAt(clock.nanoTime());
         watch();
         assertThat(lease.lossReason()).isNull();
@@ -86,7 +85,7 @@ class LossStepsTest extends SteppedResidence {
     @Test
     void lossThatIsSaidTwice_endsNoTurnOfAnother() {
         kept.lock(LEASE, true);
-        LocalHold lost = residence().holding();
+        ThreadHold lost = residence().holding();
         client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
         assertThat(residence().tryTurn()).isTrue();
         residence().lost(lost);
@@ -125,7 +124,7 @@ class LossStepsTest extends SteppedResidence {
             Thread thread = NearTheEnd.thread(holder);
             thread.start();
             held.await();
-            Residence residence = client.residences.known(lock.keys().lock());
+            Residence residence = residences.known(lock.keys().lock());
             clock.advanceMillis(LEASE);
             late.countDown();
             overflows += holder.get() ? 1 : 0;
@@ -143,7 +142,7 @@ class LossStepsTest extends SteppedResidence {
     void loss_thatIsUnlockedBeforeItsRecordIsMade_leavesNone() {
         kept.lock(LEASE, true);
         Hold lease = residence().lease();
-        LocalHold local = residence().holding();
+        ThreadHold local = residence().holding();
         // What the watchdog does, up to the record.
         lease.lose(LockLost.Reason.TAKEN);
         assertThat(local.lose(LockLost.Reason.TAKEN)).isTrue();
@@ -179,7 +178,7 @@ class LossStepsTest extends SteppedResidence {
             redis.del(KEY);
         }
         int records = 0;
-        for (Hold each = kept.hold(); each != null; each = each.below) {
+        for (ThreadHold each = latest(); each != null; each = each.earlier()) {
             records++;
         }
         assertThat(records).isEqualTo(2);
@@ -190,9 +189,14 @@ class LossStepsTest extends SteppedResidence {
         assertThatThrownBy(kept::unlock).isExactlyInstanceOf(IllegalMonitorStateException.class);
     }
 
+    /** The record of the latest loss of this thread. */
+    private ThreadHold latest() {
+        return residences.records.of(kept.keys(), inside.owners().caller());
+    }
+
     /** Loses the hold of a lock that is kept, as the watchdog does, as far as before the record of the loss. */
-    private LocalHold loseUpToTheRecord() {
-        LocalHold hold = residence().holding();
+    private ThreadHold loseUpToTheRecord() {
+        ThreadHold hold = residence().holding();
         residence().lease().lose(LockLost.Reason.TAKEN);
         assertThat(hold.lose(LockLost.Reason.TAKEN)).isTrue();
         assertThat(hold.beginTelling()).isTrue();
@@ -200,8 +204,8 @@ class LossStepsTest extends SteppedResidence {
         return hold;
     }
 
-    private void goOn(LocalHold lost) {
-        Hold lease = lost.inRedis();
+    private void goOn(ThreadHold lost) {
+        Hold lease = lost.lease;
         residence().lost(lost);
         lost.endTelling(true);
         client.losses.ended(lease);
@@ -226,7 +230,7 @@ class LossStepsTest extends SteppedResidence {
     void secondLoss_thatIsUnlockedBeforeItsRecordIsMade_leavesNone() {
         lockAndLose();
         kept.lock(LEASE, true);
-        LocalHold second = loseUpToTheRecord();
+        ThreadHold second = loseUpToTheRecord();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
         goOn(second);
@@ -236,7 +240,7 @@ class LossStepsTest extends SteppedResidence {
     @Test
     void loss_thatIsUnlockedBeforeItsRecordIsMade_isNoneOfTheNextHold() {
         kept.lock(LEASE, true);
-        LocalHold first = loseUpToTheRecord();
+        ThreadHold first = loseUpToTheRecord();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
         assertThat(residence().isTurnFree()).as("the turn is free").isTrue();
         kept.lock(LEASE, true);
@@ -248,18 +252,18 @@ class LossStepsTest extends SteppedResidence {
 
     /** Whoever found the loss met an error before the listeners were told. */
     private void loseUntold(Sync lock) {
-        Hold hold = lock.hold();
-        hold.inRedis().lose(LockLost.Reason.TAKEN);
-        boolean unused = hold.lose(LockLost.Reason.TAKEN);
-        assertThat(hold.beginTelling()).isTrue();
-        if (hold instanceof LocalHold local) {
-            residence().lost(local);
-        } else {
+        ThreadHold local = residence().holding();
+        if (local == null) {
+            Hold hold = lock.hold();
+            hold.lose(LockLost.Reason.TAKEN);
+            assertThat(hold.beginTelling()).isTrue();
             client.localQueue.exit(hold.keys(), hold.attempt);
-        }
-        hold.endTelling(false);
-        if (hold.isLocal()) {
-            client.losses.ended(hold.inRedis());
+            hold.endTelling(false);
+        } else {
+            loseUpToTheRecord();
+            residence().lost(local);
+            local.endTelling(false);
+            client.losses.ended(local.lease);
         }
         redis.del(KEY);
     }
@@ -271,6 +275,7 @@ class LossStepsTest extends SteppedResidence {
         lock.lock(LEASE, true);
         loseUntold(lock);
         lock.lock(LEASE, true);
+        watch();
         await().until(() -> losses.size() == 2);
         lock.unlock();
         for (int i = 0; i < 2; i++) {
@@ -293,13 +298,13 @@ class LossStepsTest extends SteppedResidence {
     void secondLoss_thatIsBeingTold_asItsThreadLocksAgain_hasARecordOfItsOwn() {
         lockAndLose();
         kept.lock(LEASE, true);
-        LocalHold second = loseUpToTheRecord();
+        ThreadHold second = loseUpToTheRecord();
         residence().lost(second);
-        client.losses.ended(second.inRedis());
+        client.losses.ended(second.lease);
         kept.lock(LEASE, true);
         // Whoever was about to tell meets an error.
         second.endTelling(false);
-        assertThat(kept.hold().below).isSameAs(second);
+        assertThat(latest()).isSameAs(second);
         watch();
         await().until(() -> losses.size() == 2);
         kept.unlock();

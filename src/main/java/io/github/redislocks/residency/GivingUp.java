@@ -1,6 +1,7 @@
-package io.github.redislocks.state;
+package io.github.redislocks.residency;
 
 import io.github.redislocks.LockGivenUp;
+import io.github.redislocks.state.LockKeys;
 import java.time.Duration;
 
 /**
@@ -8,11 +9,10 @@ import java.time.Duration;
  *
  * @param recalledNanos when it was recalled, if that is the reason
  */
-public record GivingUp(
-        LockKeys keys, LockGivenUp.Reason reason, long acquiredNanos, long acquisitions, long recalledNanos) {
+record GivingUp(LockKeys keys, LockGivenUp.Reason reason, long acquiredNanos, long acquisitions, long recalledNanos) {
 
     /** What listeners are told of one that was given up at a time. */
-    public LockGivenUp at(long now) {
+    LockGivenUp at(long now) {
         Duration lasted = since(acquiredNanos, now);
         return reason == LockGivenUp.Reason.RECALLED
                 ? LockGivenUp.recalled(keys.name(), lasted, acquisitions, since(recalledNanos, now))

@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -9,11 +9,11 @@ import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.engine.SteppedClient;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.LocalHold;
-import io.github.redislocks.state.Residence;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.PendingCommand;
@@ -64,13 +64,13 @@ class ResidencyStepsTest extends SteppedResidence {
         Hold lease = residence().lease();
         assertThat(residence().tryTurnFirst()).as("as who releases it").isTrue();
         for (int i = 0; i < 10_000; i++) {
-            client.residences.tried(KEY, "another", i);
+            residences.byTry(KEY, "another", i);
         }
         assertThat(commands()).as("answered before it is clear").isEmpty();
         client.losses.lose(lease, LockLost.Reason.TAKEN);
         residence().endTurn();
         List<Throwable> thrown = new ArrayList<>();
-        Thread thread = new Thread(null, () -> client.residences.turnEnded(residence()), "small", 512 * 1_024);
+        Thread thread = new Thread(null, () -> residences.turnEnded(residence()), "small", 512 * 1_024);
         thread.setUncaughtExceptionHandler((of, e) -> thrown.add(e));
         thread.start();
         thread.join();
@@ -85,7 +85,7 @@ class ResidencyStepsTest extends SteppedResidence {
         redis.del(KEY);
         clock.advanceMillis(1);
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
-        assertThat(kept.hold()).isNull();
+        assertThat(kept.held()).isNull();
         assertThat(client.holds.all()).isEmpty();
         assertThat(residence().tryTurnFirst()).as("the turn is free").isTrue();
     }
@@ -97,7 +97,7 @@ class ResidencyStepsTest extends SteppedResidence {
         clock.advanceMillis(1);
         fail("release", broken);
         assertThatThrownBy(kept::unlock).isSameAs(broken);
-        client.handoff.rescue(client.holds.all().iterator().next());
+        inside.handoff().rescue(client.holds.all().iterator().next());
         assertThat(commands()).containsExactly("release");
         assertThat(residence().holding()).isNull();
         assertThat(residence().tryTurnFirst()).as("the turn is free").isTrue();
@@ -107,8 +107,8 @@ class ResidencyStepsTest extends SteppedResidence {
     @Test
     void unlockThatMeetsAnErrorUnderALostLease_isEndedByTheWatchdog() {
         kept.lock(LEASE, true);
-        LocalHold local = residence().holding();
-        assertThat(local.beginRelease(clock.nanoTime())).isPositive();
+        ThreadHold local = residence().holding();
+        assertThat(local.beginRelease(clock.nanoTime())).isTrue();
         client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
         assertThat(residence().isTurnFree()).as("the thread has the turn").isFalse();
         local.stranded = true;
@@ -215,8 +215,8 @@ class ResidencyStepsTest extends SteppedResidence {
     @Test
     void leaseThatIsLostWhileAThreadUnlocks_isEndedInRedisOnce() {
         kept.lock(LEASE, true);
-        LocalHold local = residence().holding();
-        assertThat(local.beginRelease(clock.nanoTime())).isPositive();
+        ThreadHold local = residence().holding();
+        assertThat(local.beginRelease(clock.nanoTime())).isTrue();
         client.losses.lose(residence().lease(), LockLost.Reason.UNCONFIRMED);
         for (int i = 0; i < 5; i++) {
             watch();
@@ -252,9 +252,9 @@ class ResidencyStepsTest extends SteppedResidence {
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessageContaining("was not entered once more");
         redis.down(false);
-        assertThat(kept.hold().count()).isEqualTo(1);
+        assertThat(kept.held().count()).isEqualTo(1);
         kept.unlock();
-        assertThat(kept.hold()).isNull();
+        assertThat(kept.held()).isNull();
     }
 
     @Test
@@ -263,7 +263,7 @@ class ResidencyStepsTest extends SteppedResidence {
         fail(2, "reenter", SteppedClient::unanswered);
         kept.lock(60_000, false);
         assertThat(redis.pttl(KEY)).isEqualTo(60_000);
-        assertThat(kept.hold().count()).isEqualTo(2);
+        assertThat(kept.held().count()).isEqualTo(2);
     }
 
     @Test
@@ -271,7 +271,7 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.lock(LEASE, true);
         redis.del(KEY);
         kept.lock(60_000, false);
-        assertThat(kept.hold().count()).isEqualTo(1);
+        assertThat(kept.held().count()).isEqualTo(1);
         kept.unlock();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
     }
@@ -307,7 +307,7 @@ class ResidencyStepsTest extends SteppedResidence {
         clock.advanceMillis(1);
         redis.down(true);
         assertThatThrownBy(() -> longer.tryLock(60_000, true)).isInstanceOf(LockUnavailableException.class);
-        assertThat(longer.hold()).isNull();
+        assertThat(longer.held()).isNull();
     }
 
     @Test
@@ -316,7 +316,7 @@ class ResidencyStepsTest extends SteppedResidence {
         longer.lock(60_000, true);
         assertThat(residence().lease().renewedMillis()).isEqualTo(60_000);
         assertThat(longer.remainingNanos()).isGreaterThan(59_000 * MILLI);
-        assertThat(kept.hold().count()).isEqualTo(2);
+        assertThat(kept.held().count()).isEqualTo(2);
     }
 
     @Test
@@ -426,7 +426,7 @@ class ResidencyStepsTest extends SteppedResidence {
         Hold fresh = residence().lease();
         // As if the walk had found it before the thread came to hold it, and went on after that.
         residence().passOn(0);
-        client.residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+        residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
         assertThat(residence().lease()).isSameAs(fresh);
     }
 
@@ -458,8 +458,9 @@ class ResidencyStepsTest extends SteppedResidence {
                 throw broken;
             }
         };
-        Residence failing = new Residence(clock, "client", 9, kept.keys(), client.holds, full);
-        Sync unkept = new Sync(kept.engine, kept.keys(), false, KEEPING, failing);
+        Residence.Ended ended = new Residence.Ended(residences.threadLosses, residences.records, client.holds);
+        Residence failing = new Residence(clock, "client:r9", kept.keys(), ended, full);
+        Sync unkept = new KeptLock(inside.engine(), kept.keys(), false, KEEPING, residences, failing);
         assertThatThrownBy(() -> unkept.lock(LEASE, true)).isSameAs(broken);
         watch();
         assertThat(left()).containsExactly("release");
@@ -470,7 +471,7 @@ class ResidencyStepsTest extends SteppedResidence {
     void outageThatLastsTooLong_isNoReasonToSayBusy() {
         kept.lock(LEASE, true);
         kept.unlock();
-        client.residences.recalled(KEY, residence().lease().attempt);
+        residences.byWaiter(KEY, residence().lease().attempt);
         release(redis.run(pending("release").call(), MILLI));
         assertThat(residence().tryTurn()).as("another thread asks").isTrue();
         redis.down(true);
@@ -487,10 +488,10 @@ class ResidencyStepsTest extends SteppedResidence {
         Residence residence = residence();
         long attempt = residence.lease().attempt;
         assertThat(residence.tryTurn()).isTrue();
-        client.residences.recalled(KEY, attempt);
+        residences.byWaiter(KEY, attempt);
         residence.endTurn();
         assertThat(residence.lease()).as("nobody has looked since").isNotNull();
-        client.residences.turnEnded(residence);
+        residences.turnEnded(residence);
         assertThat(residence.lease()).isNull();
         assertThat(commands()).containsExactly("release");
     }
@@ -524,7 +525,7 @@ class ResidencyStepsTest extends SteppedResidence {
     private void keepAndRecall() {
         kept.lock(LEASE, true);
         kept.unlock();
-        client.residences.recalled(KEY, residence().lease().attempt);
+        residences.byWaiter(KEY, residence().lease().attempt);
         assertThat(left()).containsExactly("release");
     }
 
@@ -575,7 +576,7 @@ class ResidencyStepsTest extends SteppedResidence {
     @Test
     void tryOfAnother_isAnsweredAfterTheReleaseUnderWay() {
         keepAndRecall();
-        client.residences.tried(KEY, "another", 7);
+        residences.byTry(KEY, "another", 7);
         assertThat(left()).containsExactly("release");
         release(redis.run(pending("release").call(), MILLI));
         assertThat(left()).containsExactly("answer");
@@ -587,10 +588,10 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.unlock();
         Residence residence = residence();
         assertThat(residence.tryTurn()).isTrue();
-        client.residences.tried(KEY, "another", 7);
+        residences.byTry(KEY, "another", 7);
         assertThat(left()).as("it may become the holder").isEmpty();
         residence.endTurn();
-        client.residences.turnEnded(residence);
+        residences.turnEnded(residence);
         assertThat(left()).containsExactly("release");
         release(redis.run(pending("release").call(), MILLI));
         assertThat(left()).containsExactly("answer");
@@ -609,7 +610,7 @@ class ResidencyStepsTest extends SteppedResidence {
 
     /** As if another client tried the lock at a moment when it is not clear who has it. */
     private void tryOfAnother() {
-        residence().ask(() -> client.residences.tried(KEY, "another", 7));
+        residence().ask(() -> residences.byTry(KEY, "another", 7));
     }
 
     @Test
@@ -671,7 +672,7 @@ class ResidencyStepsTest extends SteppedResidence {
             kept.unlock();
             clock.advanceMicros(100);
             kept.lock(LEASE, true);
-            long token = kept.held().token;
+            long token = kept.held().token();
             assertThat(token).isEqualTo(residence().lease().token + 1);
             residence().recall(residence().lease().attempt, clock.nanoTime());
             kept.unlock();
@@ -687,7 +688,7 @@ class ResidencyStepsTest extends SteppedResidence {
         for (long token = residence().lease().token + 1; token < residence().lease().token + 100; token++) {
             kept.unlock();
             kept.lock(LEASE, true);
-            assertThat(kept.held().token).isEqualTo(token);
+            assertThat(kept.held().token()).isEqualTo(token);
         }
         assertThat(asked).isEmpty();
     }
@@ -702,13 +703,13 @@ class ResidencyStepsTest extends SteppedResidence {
         Thread thread = new Thread(waits);
         thread.start();
         await().until(residence::isWanted);
-        assertThat(client.queries().queuedThreads(kept.keys())).containsExactly(thread);
+        assertThat(client.queuedThreads(kept.keys())).containsExactly(thread);
         List<Thread> onItsWay = new ArrayList<>();
-        during("reenter", () -> onItsWay.addAll(client.queries().queuedThreads(kept.keys())));
+        during("reenter", () -> onItsWay.addAll(client.queuedThreads(kept.keys())));
         residence.endTurn();
         waits.get();
         assertThat(onItsWay).containsExactly(thread);
-        assertThat(client.queries().queuedThreads(kept.keys())).isEmpty();
+        assertThat(client.queuedThreads(kept.keys())).isEmpty();
     }
 
     @Test
@@ -778,11 +779,11 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.lock(LEASE, true);
         kept.unlock();
         long attempt = residence().lease().attempt;
-        client.residences.recalled(KEY, attempt - 1);
+        residences.byWaiter(KEY, attempt - 1);
         assertThat(residence().lease()).isNotNull();
         assertThat(residence().tryTurnFirst()).as("the turn is free").isTrue();
         residence().endTurn();
-        client.residences.recalled(KEY, attempt);
+        residences.byWaiter(KEY, attempt);
         assertThat(residence().lease()).isNull();
     }
 

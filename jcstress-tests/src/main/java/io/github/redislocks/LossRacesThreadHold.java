@@ -6,9 +6,11 @@ import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
-import io.github.redislocks.state.LocalHold;
+import io.github.redislocks.residency.ThreadHold;
 import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.Residence;
+import io.github.redislocks.residency.LossRecords;
+import io.github.redislocks.residency.Residence;
+import io.github.redislocks.residency.ThreadLosses;
 import io.github.redislocks.state.WaitLimit;
 import java.util.HashSet;
 import java.util.List;
@@ -27,7 +29,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  * does not have the lock, or gets the loss reported; and the turn is free again.
  *
  * <pre>
- *   java -jar target/jcstress.jar -t 'LossRacesLocalHold'
+ *   java -jar target/jcstress.jar -t 'LossRacesThreadHold'
  *
  *   unseen        FORBIDDEN   a thread has the lock under a lease that was lost, and nobody is told
  *   stuck         FORBIDDEN   no thread can get the turn any more
@@ -47,7 +49,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
 @Outcome(id = "lost", expect = Expect.ACCEPTABLE, desc = "The thread is told.")
 @Outcome(id = "released", expect = Expect.ACCEPTABLE, desc = "The thread was faster.")
 @Outcome(id = "not taken", expect = Expect.ACCEPTABLE, desc = "The loss was faster.")
-public class LossRacesLocalHold {
+public class LossRacesThreadHold {
 
     private static final EventNotifier EVENTS = new EventNotifier(List.of());
     static final HandClock CLOCK = new HandClock();
@@ -56,12 +58,13 @@ public class LossRacesLocalHold {
     static class Kept {
         final Owner owner = new Owner("client:7");
         final Losses losses = new Losses(CLOCK, (keys, attempt) -> {}, EVENTS, () -> {});
-        private final Holds holds = new Holds();
-        final Residence residence = new Residence(Clock.SYSTEM, "client", 1, OnTwin.keys("n"), holds, new HashSet<>());
+        final ThreadLosses threadLosses = new ThreadLosses(losses);
+        private final Residence.Ended ended = new Residence.Ended(threadLosses, new LossRecords(), new Holds());
+        final Residence residence = new Residence(Clock.SYSTEM, "client:r1", OnTwin.keys("n"), ended, new HashSet<>());
         final Hold lease = lease(residence);
 
         @Nullable
-        LocalHold local;
+        ThreadHold local;
 
         boolean released;
         private boolean endedForIt;
@@ -79,18 +82,18 @@ public class LossRacesLocalHold {
 
         void take() {
             if (residence.tryTurn()) {
-                local = residence.take(lease, owner, CLOCK.nanoTime(), null);
+                local = residence.take(lease, owner, CLOCK.nanoTime());
                 if (local == null) {
                     endedForIt = residence.isTurnFree();
                     residence.endTurn();
                 } else {
-                    losses.begun(local);
+                    threadLosses.begun(local, CLOCK.nanoTime());
                 }
             }
         }
 
         void release() {
-            if (local != null && local.beginRelease(CLOCK.nanoTime()) != 0) {
+            if (local != null && local.beginRelease(CLOCK.nanoTime())) {
                 released = true;
                 residence.passOn(1);
             }
@@ -115,7 +118,7 @@ public class LossRacesLocalHold {
     }
 
     @JCStressTest
-    @JCStressMeta(LossRacesLocalHold.class)
+    @JCStressMeta(LossRacesThreadHold.class)
     @State
     public static class Core {
         private final Kept kept = new Kept();
@@ -137,7 +140,7 @@ public class LossRacesLocalHold {
     }
 
     @JCStressTest
-    @JCStressMeta(LossRacesLocalHold.class)
+    @JCStressMeta(LossRacesThreadHold.class)
     @State
     public static class CoreReleases {
         private final Kept kept = new Kept();
@@ -160,7 +163,7 @@ public class LossRacesLocalHold {
     }
 
     @JCStressTest
-    @JCStressMeta(LossRacesLocalHold.class)
+    @JCStressMeta(LossRacesThreadHold.class)
     @State
     public static class CoreBroken {
         private final Gap gap = new Gap();

@@ -1,7 +1,9 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.engine.SteppedClient;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.List;
@@ -13,7 +15,7 @@ class GivenUpOneByOneTest extends SteppedClient {
     private static final Settings KEEPING = Settings.DEFAULTS.withResidency(Duration.ofSeconds(1));
 
     @Override
-    boolean hasOneSlot() {
+    protected boolean hasOneSlot() {
         return false;
     }
 
@@ -26,7 +28,7 @@ class GivenUpOneByOneTest extends SteppedClient {
             lock.unlock();
         }
         clock.advanceMillis(1_200);
-        client.residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+        residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
         assertThat(commands()).containsExactly("release", "release");
     }
 }

@@ -1,9 +1,9 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.fixture.NearTheEnd;
-import io.github.redislocks.state.Residence;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -23,7 +23,7 @@ class EndOfStackStepsTest extends SteppedResidence {
         lock.lock(LEASE, true);
         lock.unlock();
         clock.advanceMillis(1);
-        return client.residences.of(lock.keys(), 3_600_000 * MILLI);
+        return residences.of(lock.keys(), 3_600_000 * MILLI);
     }
 
     private Sync lock(int number) {
@@ -86,7 +86,7 @@ class EndOfStackStepsTest extends SteppedResidence {
 
     @Test
     void endOfATurn_losesNoTryOfAnother() throws InterruptedException {
-        loseNoTry(lock -> {}, lock -> client.residences.turnEnded(client.residences.of(lock.keys(), 1)));
+        loseNoTry(lock -> {}, lock -> residences.turnEnded(residences.of(lock.keys(), 1)));
     }
 
     @Test
@@ -97,10 +97,10 @@ class EndOfStackStepsTest extends SteppedResidence {
             Residence residence = kept(lock(left));
             residence.recall(residence.lease().attempt, clock.nanoTime());
             clock.advanceMillis(300);
-            overflows += overflows(left, () -> {}, () -> client.residences.turnEnded(residence)) ? 1 : 0;
+            overflows += overflows(left, () -> {}, () -> residences.turnEnded(residence)) ? 1 : 0;
             for (int walk = 0; walk < 2; walk++) {
                 watch();
-                client.residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+                residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
             }
             if (residence.lease() != null && residence.lease().isOpen()) {
                 kept.add(left);

@@ -1,12 +1,22 @@
-package io.github.redislocks.state;
+package io.github.redislocks.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
@@ -44,7 +54,12 @@ class ResidenceTest {
     };
 
     private final Residence residence =
-            new Residence(clock, "client", 1, LockKeys.of("p", "a"), new Holds(), new HashSet<>());
+            new Residence(clock, "client:r1", LockKeys.of("p", "a"), ended(), new HashSet<>());
+
+    private Residence.Ended ended() {
+        Losses losses = new Losses(time, (keys, attempt) -> {}, new EventNotifier(List.of()), () -> {});
+        return new Residence.Ended(new ThreadLosses(losses), new LossRecords(), new Holds());
+    }
 
     private static void uninterrupted(CountDownLatch latch) {
         try {
@@ -89,11 +104,11 @@ class ResidenceTest {
         beginLease();
         Hold lease = Objects.requireNonNull(residence.lease());
         Owner owner = new Owner("client:1");
-        long token = Objects.requireNonNull(residence.take(lease, owner, 0, null)).token;
+        long token = Objects.requireNonNull(residence.take(lease, owner, 0)).token();
         residence.passOn(1_000_000);
         assertThat(residence.tryTurn()).isTrue();
         lease.lose(LockLost.Reason.TAKEN);
-        assertThat(residence.take(lease, owner, 1_000_000, null)).isNull();
+        assertThat(residence.take(lease, owner, 1_000_000)).isNull();
         assertThat(Objects.requireNonNull(residence.lossOfUnlocked(LockLost.Reason.TAKEN))
                         .token())
                 .isEqualTo(token);

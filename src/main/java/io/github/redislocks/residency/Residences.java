@@ -1,29 +1,40 @@
-package io.github.redislocks.waiting;
+package io.github.redislocks.residency;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.github.redislocks.LockGivenUp;
+import io.github.redislocks.LockInspection;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.engine.Layer;
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Scripts;
-import io.github.redislocks.state.GivingUp;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
-import io.github.redislocks.state.LocalHold;
 import io.github.redislocks.state.LockKeys;
-import io.github.redislocks.state.Residence;
+import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
+import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.LocalQueue;
+import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.watchdog.Batch;
 import io.github.redislocks.watchdog.PendingCommand;
-import io.github.redislocks.watchdog.Task;
 import io.github.redislocks.watchdog.Watchdog;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
@@ -32,10 +43,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The residences of a client, and the watchdog task that gives up those that nobody needs: after their time, when
- * another client recalls them, or when somebody of this client wants a hold of its own.
+ * The residences of a client, as the layer above its engine: makes the lock objects, and gives up what nobody needs:
+ * after its time, when another client recalls it, or when somebody of this client wants a hold of its own.
  */
-public final class Residences implements Task {
+public final class Residences extends Layer {
 
     /** The part of what may be kept that is given up together, so that looking for the oldest is seldom. */
     private static final int PART = 16;
@@ -45,55 +56,71 @@ public final class Residences implements Task {
 
     private static final long LEAST_TICK_NANOS = 10_000_000;
 
-    private final String clientId;
-    private final Clock clock;
-    private final Settings settings;
-    private final Holds holds;
-    private final LocalQueue localQueue;
+    final Clock clock;
+    final Settings settings;
+    final MonitoredRedis monitored;
+    final UnavailableMessages unavailable;
+    final Holds holds;
+    final Owners owners;
+    final LocalQueue localQueue;
+    final Handoff handoff;
+    final Losses losses;
+    final ThreadLosses threadLosses;
+    final LossRecords records = new LossRecords();
+    final Watchdog watchdog;
+    final EventNotifier events;
     private final Mailbox mailbox;
-    private final Handoff handoff;
-    private final Losses losses;
-    private final Watchdog watchdog;
+    private final Residence.Ended ended;
     private final AtomicLong numbers = new AtomicLong();
     /** By the key of the lock. One lasts as long as a lock object or a lease refers to it. */
     private final Cache<String, Residence> byLock =
             Caffeine.newBuilder().executor(Runnable::run).weakValues().build();
-    /** Those that have a lease. */
-    private final Set<Residence> leased = ConcurrentHashMap.newKeySet();
+    /** The residences that have a lease or a holder. */
+    private final Set<Residence> watched = ConcurrentHashMap.newKeySet();
     /** Whether there was ever one: without, nothing is looked up. */
     private volatile boolean any;
 
     private volatile boolean closed;
 
-    public Residences(
-            String clientId,
-            Clock clock,
-            Settings settings,
-            Holds holds,
-            LocalQueue localQueue,
-            Mailbox mailbox,
-            Handoff handoff,
-            Losses losses,
-            Watchdog watchdog) {
-        this.clientId = clientId;
-        this.clock = clock;
-        this.settings = settings;
-        this.holds = holds;
-        this.localQueue = localQueue;
-        this.mailbox = mailbox;
-        this.handoff = handoff;
-        this.losses = losses;
-        this.watchdog = watchdog;
+    /** Makes the layer of one client. */
+    public Residences(Ground ground) {
+        this.clock = ground.access().clock();
+        this.settings = ground.access().settings();
+        this.monitored = ground.access().monitored();
+        this.unavailable = ground.access().unavailable();
+        this.holds = ground.holds();
+        this.owners = ground.owners();
+        this.localQueue = ground.parts().localQueue();
+        this.mailbox = ground.parts().mailbox();
+        this.handoff = ground.parts().handoff();
+        this.losses = ground.parts().losses();
+        this.watchdog = ground.parts().watchdog();
+        this.events = ground.events();
+        this.threadLosses = new ThreadLosses(losses);
+        this.ended = new Residence.Ended(threadLosses, records, holds);
+    }
+
+    @Override
+    protected Sync lock(LockEngine engine, LockKeys keys, boolean fair, Settings own) {
+        // Neither the order of a fair lock nor the end of a hold can be kept without Redis.
+        boolean keeps = own.residencyNanos() > 0 && own.maxHoldMillis() == 0 && !fair;
+        return new KeptLock(engine, keys, fair, own, this, keeps ? of(keys, own.residencyNanos()) : null);
     }
 
     /** The residence of a lock; made if there is none, with a time to keep it that counts until a thread unlocks. */
     public Residence of(LockKeys keys, long keepNanos) {
         any = true;
         return byLock.get(keys.lock(), lock -> {
-            Residence made = new Residence(clock, clientId, numbers.incrementAndGet(), keys, holds, leased);
+            String id = owners.clientId() + ':' + Residence.KIND + numbers.incrementAndGet();
+            Residence made = new Residence(clock, id, keys, ended, watched);
             made.keepFor(keepNanos);
             return made;
         });
+    }
+
+    /** Returns true if a lock object of the client has ever named a residency. */
+    boolean any() {
+        return any;
     }
 
     /** That of a lock; null if there is none. */
@@ -102,15 +129,41 @@ public final class Residences implements Task {
         return any ? byLock.getIfPresent(lock) : null;
     }
 
-    /** The hold that a thread has under a residence; null if it has none. */
-    @Nullable
-    public LocalHold heldBy(LockKeys keys, Thread thread) {
+    @Override
+    protected boolean has(LockKeys keys) {
         Residence residence = known(keys.lock());
-        return residence == null ? null : residence.heldBy(thread);
+        Hold lease = residence == null ? null : residence.lease();
+        return lease != null && losses.isValid(lease);
     }
 
-    /** Another client wants a lock from the lease of an attempt. */
-    public void recalled(String lock, long attempt) {
+    @Override
+    protected @Nullable Held held(LockKeys keys) {
+        Residence residence = known(keys.lock());
+        return residence == null ? null : residence.holding();
+    }
+
+    @Override
+    protected Collection<Thread> queuedThreads(LockKeys keys) {
+        Residence residence = known(keys.lock());
+        return residence == null ? List.of() : residence.queuedThreads();
+    }
+
+    @Override
+    protected LockInspection.Holder known(LockKeys keys, LockInspection.Holder holder) {
+        Residence residence = known(keys.lock());
+        ThreadHold local = residence == null ? null : residence.holding();
+        if (local == null || !holder.owner().toString().equals(local.lease.owner.id)) {
+            return holder;
+        }
+        // By the clock of the server, which has said when the client got the lock.
+        long laterNanos = Math.max(0, local.acquiredNanos() - local.lease.acquiredNanos);
+        Instant since = Instant.EPOCH.plus(local.lease.token + laterNanos / 1_000, ChronoUnit.MICROS);
+        LockInspection.Owner thread = LockInspection.Owner.parse(local.owner().id);
+        return LockInspection.Holder.of(thread, local.count(), local.token(), holder.remainingLease(), since);
+    }
+
+    @Override
+    public void byWaiter(String lock, long attempt) {
         Residence residence = known(lock);
         if (residence != null) {
             residence.recall(attempt, clock.nanoTime());
@@ -118,9 +171,10 @@ public final class Residences implements Task {
         }
     }
 
-    /** Another client tries a lock: it is given up if no thread has it, and the client is answered after that. */
-    public void tried(String lock, String askingClient, long attempt) {
-        Runnable answer = () -> watchdog.run(new Answering(lock, askingClient, attempt));
+    /** The lock is given up if no thread has it, and the client is answered after that. */
+    @Override
+    public void byTry(String lock, String clientId, long attempt) {
+        Runnable answer = () -> watchdog.run(new Answering(lock, clientId, attempt));
         // Before the turn: nobody would end it.
         StackSpace.ensureLocal();
         Residence residence = known(lock);
@@ -159,7 +213,7 @@ public final class Residences implements Task {
     }
 
     /** To be asked after something has become clear of who has a lock: answers those who try. */
-    public void answerTries(Residence residence) {
+    void answerTries(Residence residence) {
         while (residence.isAsked()
                 && (residence.isTurnFree() || residence.holding() != null || residence.hasNothing())) {
             // Before it is taken, and the turn: nobody would answer it, or end that.
@@ -193,8 +247,8 @@ public final class Residences implements Task {
         }
     }
 
-    /** Somebody of this client waits behind what the client has, to have a hold of its own. */
-    void isWantedHere(LockKeys keys) {
+    @Override
+    public void byAttempt(LockKeys keys) {
         Residence residence = known(keys.lock());
         if (residence != null) {
             giveUpIfIdle(residence, LockGivenUp.Reason.OWN_HOLD, null);
@@ -207,7 +261,7 @@ public final class Residences implements Task {
      *
      * @param passes whether a thread of this client would have the lock next, so that the slice counts
      */
-    public LockGivenUp.@Nullable Reason whyOver(Residence residence, Hold lease, long now, boolean passes) {
+    LockGivenUp.@Nullable Reason whyOver(Residence residence, Hold lease, long now, boolean passes) {
         LockGivenUp.Reason reason = reason(residence, lease);
         return reason != null && passes && isYoung(lease, now) ? null : reason;
     }
@@ -245,7 +299,7 @@ public final class Residences implements Task {
     /**
      * To be asked after a turn has ended: whoever wanted the lock meanwhile left that to the thread that had the turn.
      */
-    public void turnEnded(Residence residence) {
+    void turnEnded(Residence residence) {
         answerTries(residence);
         Hold lease = residence.lease();
         if (lease != null && residence.holding() == null) {
@@ -417,7 +471,8 @@ public final class Residences implements Task {
      * What the listeners are to be told of a lease that is given up, for a reason that shows by itself or else for the
      * given one; null if nobody listens. For who has the turn, before the release.
      */
-    public @Nullable GivingUp givingUp(Residence residence, Hold lease, LockGivenUp.Reason otherwise) {
+    @Nullable
+    GivingUp givingUp(Residence residence, Hold lease, LockGivenUp.Reason otherwise) {
         if (!losses.isHeard()) {
             return null;
         }
@@ -426,17 +481,18 @@ public final class Residences implements Task {
     }
 
     /** Has the listeners told of what has been given up now. Never throws. */
-    public void givenUp(@Nullable GivingUp told) {
+    void givenUp(@Nullable GivingUp told) {
         if (told != null) {
-            losses.givenUp(told, clock.nanoTime());
+            long now = clock.nanoTime();
+            losses.givenUp(() -> told.at(now));
         }
     }
 
-    /** How many locks are kept that no thread has. */
-    public long countIdle() {
+    @Override
+    protected long countIdle() {
         long idle = 0;
         if (any) {
-            for (Residence residence : leased) {
+            for (Residence residence : watched) {
                 idle += residence.lease() != null && residence.holding() == null ? 1 : 0;
             }
         }
@@ -448,20 +504,23 @@ public final class Residences implements Task {
         if (!any) {
             return Long.MAX_VALUE;
         }
+        long next = records.inspect(threadLosses, now);
         Departure together = new Departure();
         try {
-            return inspectLeased(now, together);
+            return Math.min(next, inspectWatched(now, together));
         } finally {
             together.leave();
         }
     }
 
-    private long inspectLeased(long now, Departure together) {
+    private long inspectWatched(long now, Departure together) {
         long next = Long.MAX_VALUE;
         List<Kept> kept = new ArrayList<>();
-        for (Residence residence : leased) {
+        for (Residence residence : watched) {
+            residence.rescue(handoff::rescue);
             Hold lease = residence.lease();
             if (lease == null) {
+                residence.unwatch();
                 continue;
             }
             next = Math.min(next, look(residence, lease, now));
@@ -493,7 +552,7 @@ public final class Residences implements Task {
     }
 
     /** A thread has unlocked what is kept now, by a lock object that names a time for that, or 0. */
-    public void kept(Residence residence, long keepNanos, long now) {
+    void kept(Residence residence, long keepNanos, long now) {
         if (keepNanos > 0 && keepNanos != residence.keepNanos()) {
             residence.keepFor(keepNanos);
         }
@@ -501,8 +560,8 @@ public final class Residences implements Task {
     }
 
     /** A thread has acquired a lease, of a lock that may have to take the place of one that is kept. */
-    public void begun() {
-        if (leased.size() > settings.maxResident()) {
+    void begun() {
+        if (watched.size() > settings.maxResident()) {
             watchdog.wakeAt(0);
         }
     }
@@ -534,16 +593,21 @@ public final class Residences implements Task {
         return now + wait;
     }
 
-    /** Keeps none from now on. */
-    public void close() {
+    @Override
+    protected void close() {
         closed = true;
         Departure together = new Departure();
         try {
-            for (Residence residence : leased) {
+            for (Residence residence : watched) {
                 giveUpIfIdle(residence, LockGivenUp.Reason.CLOSED, together);
             }
         } finally {
             together.leave();
         }
+    }
+
+    @Override
+    protected void tellUntold() {
+        records.inspect(threadLosses, clock.nanoTime());
     }
 }
