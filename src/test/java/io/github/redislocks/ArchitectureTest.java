@@ -37,8 +37,8 @@ class ArchitectureTest extends CodeRules {
 
     private static final String CORE = "io.github.redislocks";
     private static final String TRANSPORT = CORE + ".redis..";
-    /** The rooms that know the client library: one implements the ports by it, and one reads settings for it. */
-    private static final String[] BY_JEDIS = {CORE + ".redis.jedis", CORE + ".redis.connect"};
+    /** The room that implements the ports by the client library. */
+    private static final String BY_JEDIS = CORE + ".redis.jedis";
 
     private static final String CONCURRENT = CORE + ".concurrent..";
 
@@ -165,7 +165,7 @@ class ArchitectureTest extends CodeRules {
     void jedis_outsideTransport_isUnknown() {
         noClasses()
                 .that()
-                .resideOutsideOfPackages(BY_JEDIS)
+                .resideOutsideOfPackage(BY_JEDIS)
                 .and(are(DescribedPredicate.not(nameMatching(TAKE_JEDIS_TYPES))))
                 .should()
                 .dependOnClassesThat()

@@ -3,14 +3,11 @@ package io.github.redislocks.redis.connect;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.Redis;
-import io.github.redislocks.redis.jedis.JedisConfigs;
-import io.github.redislocks.redis.jedis.JedisRedis;
 import io.github.redislocks.redis.jedis.QuickReader;
 import io.github.redislocks.redis.topology.Topology;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongConsumer;
-import redis.clients.jedis.JedisClientConfig;
 
 /**
  * The ports to several servers that one client asks together.
@@ -30,8 +27,7 @@ public record Masters(List<Redis> all, LongConsumer pause) {
         List<Redis> all = new ArrayList<>();
         for (RedisUri uri : uris) {
             Address address = ((Topology.Single) uri.topology()).address();
-            JedisClientConfig config = uri.configs().server();
-            all.add(JedisRedis.ofReader(JedisConfigs.hostAndPort(address), config, callers, reader));
+            all.add(uri.configs().serverOf(address, callers, reader));
         }
         return new Masters(all, reader::pause);
     }

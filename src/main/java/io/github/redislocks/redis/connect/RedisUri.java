@@ -3,6 +3,7 @@ package io.github.redislocks.redis.connect;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Address;
+import io.github.redislocks.redis.Login;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Servers;
 import io.github.redislocks.redis.cluster.ClusterRedis;
@@ -22,9 +23,6 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.JedisClientConfig;
-import redis.clients.jedis.SslOptions;
 
 /**
  * A Redis URI, which says where Redis is: {@code redis://user:password@host:port/database}, {@code rediss} for TLS,
@@ -94,12 +92,7 @@ public record RedisUri(
             throw refused(text, "has a fragment, the part from # on, which means nothing here");
         }
         Map<String, String> parameters = parameters(text, uri.group("query"), sentinel);
-        DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder();
-        login(text, authority, config);
-        config.clientName(parameters.get(CLIENT_NAME));
-        if (scheme.equals(TLS)) {
-            config.sslOptions(SslOptions.builder().build());
-        }
+        int database = 0;
         String path = uri.group("path").replaceFirst("^/", "");
         Topology topology;
         if (sentinel) {
@@ -107,7 +100,7 @@ public record RedisUri(
             if (parts[0].isEmpty()) {
                 throw refused(text, "names no master, which must stand behind the Sentinels");
             }
-            config.database(database(text, parts.length == 1 ? "" : parts[1]));
+            database = database(text, parts.length == 1 ? "" : parts[1]);
             topology = new Topology.Sentinel(decode(text, parts[0]), addresses);
         } else if (scheme.equals(CLUSTER)) {
             if (database(text, path) != 0) {
@@ -118,13 +111,13 @@ public record RedisUri(
             }
             topology = new Topology.Cluster(addresses);
         } else if (addresses.size() == 1) {
-            config.database(database(text, path));
+            database = database(text, path);
             topology = new Topology.Single(addresses.get(0));
         } else {
             throw refused(text, "names several hosts, which only redis-sentinel:// and redis-cluster:// may");
         }
-        JedisClientConfig server = config.build();
-        JedisConfigs configs = new JedisConfigs(server, sentinel ? ofSentinels(text, parameters) : server);
+        Login server = login(text, authority, parameters.get(CLIENT_NAME), database, scheme.equals(TLS));
+        JedisConfigs configs = JedisConfigs.of(server, sentinel ? ofSentinels(text, parameters) : server);
         return new RedisUri(topology, configs, duration(text, parameters.get(COMMAND_TIMEOUT)));
     }
 
@@ -154,7 +147,7 @@ public record RedisUri(
             return new SentinelRedis(sentinel, servers, configs.sentinels(threads), timeoutNanos, threads).start();
         }
         if (topology instanceof Topology.Cluster cluster) {
-            int database = configs.server().getDatabase();
+            int database = configs.database();
             if (database != 0) {
                 throw new IllegalArgumentException(
                         "The database is " + database
@@ -197,15 +190,17 @@ public record RedisUri(
         return new Address(host.toLowerCase(Locale.ROOT), port);
     }
 
-    private static void login(String text, String authority, DefaultJedisClientConfig.Builder config) {
+    private static Login login(String text, String authority, @Nullable String clientName, int database, boolean tls) {
         int end = authority.lastIndexOf('@');
-        if (end >= 0) {
-            String[] login = authority.substring(0, end).split(":", 2);
-            if (login.length == 1) {
-                throw refused(text, "has a user but no password");
-            }
-            config.user(login[0].isEmpty() ? null : decode(text, login[0])).password(decode(text, login[1]));
+        if (end < 0) {
+            return new Login(null, null, clientName, database, tls);
         }
+        String[] login = authority.substring(0, end).split(":", 2);
+        if (login.length == 1) {
+            throw refused(text, "has a user but no password");
+        }
+        String user = login[0].isEmpty() ? null : decode(text, login[0]);
+        return new Login(user, decode(text, login[1]), clientName, database, tls);
     }
 
     private static Map<String, String> parameters(String text, @Nullable String query, boolean sentinel) {
@@ -233,17 +228,13 @@ public record RedisUri(
         return parameters;
     }
 
-    private static JedisClientConfig ofSentinels(String text, Map<String, String> parameters) {
+    private static Login ofSentinels(String text, Map<String, String> parameters) {
         String user = parameters.get(SENTINEL_USER);
         String password = parameters.get(SENTINEL_PASSWORD);
         if (user != null && password == null) {
             throw refused(text, "has a sentinelUser but no sentinelPassword");
         }
-        return DefaultJedisClientConfig.builder()
-                .user(user)
-                .password(password)
-                .clientName(parameters.get(CLIENT_NAME))
-                .build();
+        return new Login(user, password, parameters.get(CLIENT_NAME), 0, false);
     }
 
     private static @Nullable Duration duration(String text, @Nullable String value) {

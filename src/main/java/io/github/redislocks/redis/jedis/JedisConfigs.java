@@ -2,15 +2,18 @@ package io.github.redislocks.redis.jedis;
 
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Address;
+import io.github.redislocks.redis.Login;
 import io.github.redislocks.redis.Servers;
 import io.github.redislocks.redis.SingleServer;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.Objects;
 import redis.clients.jedis.ClientSetInfoConfig;
+import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.RedisProtocol;
+import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
@@ -31,11 +34,29 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
         this(server, server);
     }
 
+    /** Makes the configurations of what a URI says. */
+    public static JedisConfigs of(Login server, Login sentinel) {
+        JedisClientConfig first = config(server);
+        return new JedisConfigs(first, sentinel.equals(server) ? first : config(sentinel));
+    }
+
+    private static JedisClientConfig config(Login login) {
+        DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder()
+                .user(login.user())
+                .password(login.password())
+                .clientName(login.clientName())
+                .database(login.database());
+        if (login.tls()) {
+            config.sslOptions(SslOptions.builder().build());
+        }
+        return config.build();
+    }
+
     public static Address address(HostAndPort address) {
         return new Address(address.getHost(), address.getPort());
     }
 
-    public static HostAndPort hostAndPort(Address address) {
+    private static HostAndPort hostAndPort(Address address) {
         return new HostAndPort(address.host(), address.port());
     }
 
@@ -78,6 +99,20 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
                         throw e.getCause();
                     }
                 });
+    }
+
+    /** The database that has the locks. */
+    public int database() {
+        return server.getDatabase();
+    }
+
+    /**
+     * A server whose replies to submitted calls a reader receives.
+     *
+     * @param callers how many threads of its own the caller uses for the server
+     */
+    public SingleServer serverOf(Address address, int callers, QuickReader reader) {
+        return JedisRedis.ofReader(hostAndPort(address), server, callers, reader);
     }
 
     /** The servers that have the locks, each for so many calls at a time. */

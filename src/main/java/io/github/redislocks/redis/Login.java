@@ -1,0 +1,24 @@
+package io.github.redislocks.redis;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a URI says about a connection besides the server's address.
+ *
+ * @param user null for the default user
+ * @param password null if the server asks for none
+ * @param clientName how the connection calls itself, or null
+ */
+public record Login(
+        @Nullable String user,
+        @Nullable String password,
+        @Nullable String clientName,
+        int database,
+        boolean tls) {
+
+    /** Shows no password. */
+    @Override
+    public String toString() {
+        return "Login[user=" + user + ", database=" + database + ']';
+    }
+}
