@@ -3,7 +3,7 @@ package io.github.redislocks.redis;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a URI says about a connection besides the server's address.
+ * The part of a URI that is not the server's address: the login and the options of a connection.
  *
  * @param user null for the default user
  * @param password null if the server asks for none

@@ -121,6 +121,7 @@ final class BenchCommand extends CliCommand {
         }
     }
 
+    @SuppressWarnings("LockNotBeforeTry") // Nothing is between.
     private static Histogram loop(FencedLock lock, Duration time) {
         Histogram nanos = new Histogram(DIGITS);
         long end = System.nanoTime() + time.toNanos();

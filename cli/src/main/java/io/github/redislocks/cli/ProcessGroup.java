@@ -85,12 +85,12 @@ record ProcessGroup(Path shell, long id) {
 
     /** Reads {@code pid (name) state parent group ...}, where the name may have blanks and brackets. */
     private boolean isMember(String stat) {
-        String[] fields = stat.substring(stat.lastIndexOf(')') + 1).split(" ");
+        String[] fields = stat.substring(stat.lastIndexOf(')') + 1).split(" ", -1);
         if (fields.length <= THREADS || Long.parseLong(fields[GROUP]) != id) {
             return false;
         }
         // A zombie whose first thread has ended by itself may have others that work.
-        return !fields[STATE].matches("[ZXx]") || fields[STATE].equals("Z") && Long.parseLong(fields[THREADS]) > 1;
+        return !fields[STATE].matches("[ZXx]") || (fields[STATE].equals("Z") && Long.parseLong(fields[THREADS]) > 1);
     }
 
     /** Through interrupts, which are kept. */

@@ -215,7 +215,7 @@ final class RunCommand implements Callable<Integer> {
                 refused = ExitCodes.NOT_STARTED;
             }
         }
-        if (refused != 0 || signalled && child == null) {
+        if (refused != 0 || (signalled && child == null)) {
             held.release();
             return refused;
         }

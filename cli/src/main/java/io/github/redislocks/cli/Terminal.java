@@ -8,6 +8,7 @@ final class Terminal {
     private Terminal() {}
 
     /** Whether input and output are a terminal, as far as Java tells. */
+    @SuppressWarnings("SystemConsoleNull") // This is the test for both.
     static boolean isThere() {
         Console console = System.console();
         if (console == null) {

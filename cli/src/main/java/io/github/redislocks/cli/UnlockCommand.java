@@ -23,6 +23,7 @@ class UnlockCommand extends CliCommand {
     private String name;
 
     @Option(names = "--force", required = true, description = "Needed, since nobody unlocks for another otherwise.")
+    @SuppressWarnings("UnusedVariable") // To be typed is all that it is for.
     private boolean force;
 
     @Option(

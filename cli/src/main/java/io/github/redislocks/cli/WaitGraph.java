@@ -21,7 +21,8 @@ final class WaitGraph {
 
         /** Whether the holder, of the same client as another waiter, may be the thread that waits there. */
         boolean mayLeadTo(Wait next) {
-            return holder.equals(next.waiter) || (next != this && (holder.isResidence() || next.waiter.isResidence()));
+            return holder.equals(next.waiter)
+                    || (!next.equals(this) && (holder.isResidence() || next.waiter.isResidence()));
         }
 
         boolean isCertain() {

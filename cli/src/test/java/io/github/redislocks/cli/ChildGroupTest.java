@@ -85,13 +85,14 @@ class ChildGroupTest {
         assumeThat(ChildGroup.find("python3"))
                 .as("the python3 that ends a thread")
                 .isNotNull();
-        ChildGroup child = commands.start("exec python3 -c \"import ctypes, os, threading, time\n"
-                + "def work():\n"
-                + "    while not os.path.exists('go'): time.sleep(0.01)\n"
-                + "    os._exit(0)\n"
-                + "threading.Thread(target=work).start()\n"
-                + "open('ready', 'w').write(str(os.getpid()))\n"
-                + "ctypes.CDLL(None).pthread_exit(None)\"");
+        ChildGroup child = commands.start("""
+                exec python3 -c "import ctypes, os, threading, time
+                def work():
+                    while not os.path.exists('go'): time.sleep(0.01)
+                    os._exit(0)
+                threading.Thread(target=work).start()
+                open('ready', 'w').write(str(os.getpid()))
+                ctypes.CDLL(None).pthread_exit(None)\"""");
         commands.awaitFile("ready");
         await().until(() -> commands.lines("ready").size() == 1);
         long works = Long.parseLong(commands.lines("ready").get(0));

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 
-/** The jar in a process of its own, as users run it, with its outputs in files. */
+/** The command line in a process of its own, as users run it, with its outputs in files. */
 final class CliJvm implements AutoCloseable {
 
     private static final long LIMIT_SECONDS = 60;
@@ -41,10 +41,15 @@ final class CliJvm implements AutoCloseable {
         return start(folder, Map.of("REDIS_URL", url), line);
     }
 
+    /** The folder with the jars, as it is archived. */
+    static Path lib() {
+        return Path.of(System.getProperty("cli.lib"));
+    }
+
     private static List<String> line(String... args) {
         List<String> line = new ArrayList<>(
                 List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1"));
-        line.addAll(List.of("-jar", System.getProperty("cli.jar")));
+        line.addAll(List.of("-cp", lib() + "/*", Main.class.getName()));
         line.addAll(List.of(args));
         return line;
     }

@@ -15,13 +15,17 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class LauncherTest {
 
+    private static final Path LAUNCHER =
+            CliJvm.lib().resolveSibling("bin").resolve("redis-locks").toAbsolutePath();
+
     /** As users put it on their path. */
     @Test
-    void launcher_throughALink_findsTheJar(@TempDir Path folder) throws Exception {
-        Path there = Files.createSymbolicLink(
-                folder.resolve("there"), Path.of("redis-locks").toAbsolutePath());
+    void launcher_throughALinkInAnotherFolder_findsTheJars(@TempDir Path folder) throws Exception {
+        Path there = Files.createSymbolicLink(folder.resolve("there"), LAUNCHER);
         Path link = Files.createSymbolicLink(folder.resolve("link"), there.getFileName());
-        ProcessBuilder run = new ProcessBuilder(link.toString(), "--version").redirectErrorStream(true);
+        ProcessBuilder run = new ProcessBuilder("./" + link.getFileName(), "--version")
+                .directory(folder.toFile())
+                .redirectErrorStream(true);
         run.environment().put("JAVA_HOME", System.getProperty("java.home"));
         Process process = run.start();
         assertThat(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
@@ -36,17 +40,18 @@ class LauncherTest {
     void run_withoutALocale_passesOnWhatWasTyped() throws Exception {
         // In ASCII, as the JVM of this test may have no locale either.
         String typed =
-                "exec ./redis-locks run \"$(printf 'b\\303\\274ro')\" -- sh -c \"$0\" sh \"$(printf 'z\\303\\274rich')\"";
+                "exec \"$2\" run \"$(printf 'b\\303\\274ro')\" -- sh -c \"$1\" sh \"$(printf 'z\\303\\274rich')\"";
         String print = "echo \"$1|$REDIS_LOCKS_NAME|${LC_ALL-unset}\"";
         try (OwnServer server = OwnServer.start()) {
             for (String locale : new String[] {"unset", "C", "POSIX"}) {
-                ProcessBuilder run = new ProcessBuilder("sh", "-c", typed, print).redirectErrorStream(true);
+                ProcessBuilder run = new ProcessBuilder("sh", "-c", typed, "sh", print, LAUNCHER.toString())
+                        .redirectErrorStream(true);
                 Map<String, String> environment = run.environment();
                 environment.keySet().removeIf(name -> name.equals("LANG") || name.startsWith("LC_"));
                 if (!locale.equals("unset")) {
                     environment.put("LC_ALL", locale);
                 }
-                environment.put("REDIS_URL", server.uri());
+                environment.put("REDIS_URL", server.uri() + "?commandTimeout=30s");
                 environment.put("JAVA_HOME", System.getProperty("java.home"));
                 Process process = run.start();
                 assertThat(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
