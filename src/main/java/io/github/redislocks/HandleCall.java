@@ -3,25 +3,26 @@ package io.github.redislocks;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An action that has a lock by a handle, returns a value and may throw: {@link Locks#callWithHandle}.
+ * An action that has a lock by a handle, returns a value and may throw: {@link LeasedLock#callWithHandle}.
  *
  * <pre>{@code
- * HandleCall<Integer, IOException> read = held -> store.read("report", held.fencingToken());
- * int count = locks.callWithHandle("report", read);
+ * HandleCall<LockHandle, Integer, IOException> read = held -> store.read("report", held.fencingToken());
+ * int count = locks.reentrantLock("report").callWithHandle(read);
  * }</pre>
  *
- * @param <T> what it returns
- * @param <E> what it may throw; {@link RuntimeException} if nothing is declared
+ * @param <H> the type of the handle
+ * @param <T> what the action returns
+ * @param <E> what the action may throw; {@link RuntimeException} if nothing is declared
  * @since 0.1.0
  */
 @FunctionalInterface
-public interface HandleCall<T extends @Nullable Object, E extends Exception> {
+public interface HandleCall<H extends Handle, T extends @Nullable Object, E extends Exception> {
 
     /**
      * Does the work.
      *
-     * @param held the lock that the work has; released by the library when the work has ended
+     * @param held the hold of the work; the library releases it when the work has ended
      * @throws E if the work cannot be done
      */
-    T call(LockHandle held) throws E;
+    T call(H held) throws E;
 }

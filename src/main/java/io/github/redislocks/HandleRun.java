@@ -1,24 +1,25 @@
 package io.github.redislocks;
 
 /**
- * An action that has a lock by a handle, returns nothing and may throw: {@link Locks#runWithHandle}.
+ * An action that has a lock by a handle, returns nothing and may throw: {@link LeasedLock#runWithHandle}.
  *
  * <pre>{@code
- * HandleRun<IOException> write = held -> store.write("report", held.fencingToken());
- * locks.runWithHandle("report", write);
+ * HandleRun<LockHandle, IOException> write = held -> store.write("report", held.fencingToken());
+ * locks.reentrantLock("report").runWithHandle(write);
  * }</pre>
  *
- * @param <E> what it may throw; {@link RuntimeException} if nothing is declared
+ * @param <H> the type of the handle
+ * @param <E> what the action may throw; {@link RuntimeException} if nothing is declared
  * @since 0.1.0
  */
 @FunctionalInterface
-public interface HandleRun<E extends Exception> {
+public interface HandleRun<H extends Handle, E extends Exception> {
 
     /**
      * Does the work.
      *
-     * @param held the lock that the work has; released by the library when the work has ended
+     * @param held the hold of the work; the library releases it when the work has ended
      * @throws E if the work cannot be done
      */
-    void run(LockHandle held) throws E;
+    void run(H held) throws E;
 }

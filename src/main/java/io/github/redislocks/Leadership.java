@@ -7,7 +7,6 @@ import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.Candidacy;
-import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.engine.Term;
 import java.time.Duration;
 import java.util.Objects;
@@ -81,8 +80,7 @@ public final class Leadership implements AutoCloseable {
             Supplier<CompletableFuture<LockHandle>> ask,
             BooleanSupplier isClosed) {
         Objects.requireNonNull(work, "work");
-        Candidacy.Office office =
-                new Candidacy.Office(name, work, options.isInterrupting(), RedisLockHandle::firstNews, agenda);
+        Candidacy.Office office = new Candidacy.Office(name, work, options.isInterrupting(), agenda);
         Candidacy candidacy = new Candidacy(office, new Candidacy.Electorate(ask, isClosed));
         candidacy.begin();
         return new Leadership(office, options, candidacy);

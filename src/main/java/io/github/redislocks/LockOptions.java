@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * is not set is as in the client.
  *
  * <pre>{@code
- * FencedLock nightly = locks.lock("report", LockOptions.defaults().lease(Duration.ofMinutes(5)).fair(true));
+ * FencedLock nightly = locks.reentrantLock("report", LockOptions.defaults().lease(Duration.ofMinutes(5)).fair(true));
  * }</pre>
  *
  * <p>Options belong to the lock object and not to the name: two objects with the same name are one lock, and each waits
@@ -49,8 +49,6 @@ public final class LockOptions {
         @Nullable
         Duration residency;
 
-        boolean interruptOnLoss;
-
         @Override
         protected Values clone() {
             try {
@@ -61,8 +59,7 @@ public final class LockOptions {
         }
 
         List<@Nullable Object> all() {
-            return Arrays.asList(
-                    lease, renewed, retryFor, localReentry, relockAfterLoss, fair, maxHold, residency, interruptOnLoss);
+            return Arrays.asList(lease, renewed, retryFor, localReentry, relockAfterLoss, fair, maxHold, residency);
         }
     }
 
@@ -168,7 +165,7 @@ public final class LockOptions {
         return with(copy -> copy.relockAfterLoss = allowed);
     }
 
-    /** Sets whether the lock serves threads of all JVMs in order of arrival: {@link Locks#fairLock}. */
+    /** Sets whether the lock serves threads of all JVMs in order of arrival; false by default. */
     public LockOptions fair(boolean inOrder) {
         return with(copy -> copy.fair = inOrder);
     }
@@ -198,29 +195,6 @@ public final class LockOptions {
     public LockOptions residency(Duration time) {
         Duration checked = Settings.checkResidency(time);
         return with(copy -> copy.residency = checked);
-    }
-
-    /**
-     * Sets whether a loss of the lock interrupts the thread that runs an action under it, in
-     * {@link Locks#callWithHandle(String, LockOptions, HandleCall)} and {@link Locks#runWithHandle(String, LockOptions,
-     * HandleRun)}: once, and never after the action has ended. Other methods refuse these options, since they do not
-     * know which thread works under the lock; {@link LockHandle#lost()} is for them.
-     */
-    public LockOptions interruptOnLoss(boolean interrupt) {
-        return with(copy -> copy.interruptOnLoss = interrupt);
-    }
-
-    boolean isInterruptedOnLoss() {
-        return values.interruptOnLoss;
-    }
-
-    /** Throws if an option is set that only actions with a handle understand. */
-    LockOptions withoutAction() {
-        if (values.interruptOnLoss) {
-            throw new IllegalArgumentException("interruptOnLoss(true) needs an action, whose thread it interrupts: use"
-                    + " callWithHandle or runWithHandle, or ask the handle for lost() and interrupt your thread.");
-        }
-        return this;
     }
 
     boolean isFair() {
@@ -276,7 +250,6 @@ public final class LockOptions {
         add(text, "fair", values.fair ? Boolean.TRUE : null);
         add(text, "maxHold", values.maxHold);
         add(text, "residency", values.residency);
-        add(text, "interruptOnLoss", values.interruptOnLoss ? Boolean.TRUE : null);
         return text.append(']').toString();
     }
 

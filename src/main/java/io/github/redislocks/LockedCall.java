@@ -3,7 +3,7 @@ package io.github.redislocks;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An action under a lock that returns a value and may throw: {@link FencedLock#callWithLock}.
+ * An action under a lock that returns a value and may throw: {@link LeasedLock#callWithLock}.
  *
  * <pre>{@code
  * LockedCall<Integer, IOException> read = () -> Integer.parseInt(Files.readString(counter));

@@ -6,11 +6,11 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of {@link FencedLock#tryWithLock}: what the action returned, or that it did not run because the lock was
- * busy. Unlike {@link java.util.Optional}, it distinguishes an action that returned null from one that did not run.
+ * The result of {@link LeasedLock#tryCallWithLock}: what the action returned, or that it did not run because the lock
+ * was busy. Unlike {@link java.util.Optional}, it distinguishes an action that returned null from one that did not run.
  *
  * <pre>{@code
- * Receipt receipt = lock.tryWithLock(Duration.ofSeconds(2), this::pay).orElseThrow(BusyException::new);
+ * Receipt receipt = lock.tryCallWithLock(Duration.ofSeconds(2), this::pay).orElseThrow(BusyException::new);
  * }</pre>
  *
  * @param <T> what the action returns

@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
 /**
- * An action under a lock that returns nothing and may throw: {@link FencedLock#runWithLock}.
+ * An action under a lock that returns nothing and may throw: {@link LeasedLock#runWithLock}.
  *
  * <pre>{@code
  * LockedRun<IOException> write = () -> Files.writeString(counter, "0");

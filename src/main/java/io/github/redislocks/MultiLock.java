@@ -1,16 +1,15 @@
 package io.github.redislocks;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.Lock;
 
 /**
- * Several locks as one {@link Lock}: a thread has all of them or none. {@link Locks#multiLock} makes it.
+ * Several locks as one {@link java.util.concurrent.locks.Lock}: a thread or a handle has all of them or none.
+ * {@link Locks#multiLock} makes it.
  *
  * <pre>{@code
- * MultiLock both = locks.multiLock("account:" + from, "account:" + to);
+ * MultiLock both = locks.multiLock(List.of("account:" + from, "account:" + to));
  * both.lock();
  * try {
  *     transfer(from, to, both.fencingToken("account:" + from), both.fencingToken("account:" + to));
@@ -38,7 +37,7 @@ import java.util.concurrent.locks.Lock;
  *
  * @since 0.1.0
  */
-public interface MultiLock extends Lock {
+public interface MultiLock extends LeasedLock<MultiLockHandle> {
 
     /** The names, each once, in the order in which the locks are asked for. */
     List<String> names();
@@ -111,19 +110,4 @@ public interface MultiLock extends Lock {
      * @throws LockLostException if it did and has lost one
      */
     long fencingToken(String name);
-
-    /**
-     * Returns if the calling thread holds all now, and throws otherwise. Local, and cheap enough for every step of a
-     * long job.
-     *
-     * @throws IllegalMonitorStateException if the calling thread does not hold all of them
-     * @throws LockLostException if it did and has lost one, which it names
-     */
-    void ensureHeld();
-
-    /** Whether the calling thread holds all of them, validly. Local. */
-    boolean isHeldByCurrentThread();
-
-    /** How long all of them stay valid if none is renewed any more: the least; zero if one is not held. Local. */
-    Duration remainingLease();
 }

@@ -4,23 +4,15 @@ import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.engine.AsyncAcquisitions;
 import io.github.redislocks.engine.ClientAccess;
-import io.github.redislocks.engine.EndableFuture;
 import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.RedisLockHandle;
-import io.github.redislocks.engine.RedisMultiLockHandle;
 import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.events.LossCallback;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.jedis.JedisVersion;
 import io.github.redislocks.residency.Residences;
-import io.github.redislocks.state.Attempt;
-import io.github.redislocks.state.Held;
-import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
-import io.github.redislocks.state.WaitLimit;
 import java.lang.management.ManagementFactory;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -28,11 +20,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.SortedSet;
-import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
@@ -61,7 +49,6 @@ public final class RedisLocks implements Locks {
 
     private static final SecureRandom RANDOM = new SecureRandom();
     private static final LockOptions PLAIN = LockOptions.defaults();
-    private static final LockOptions FAIR = PLAIN.fair(true);
 
     static {
         ClientAccess.give(new ClientAccess() {
@@ -143,116 +130,30 @@ public final class RedisLocks implements Locks {
 
     @Override
     public RedisReentrantLock reentrantLock(String name) {
-        return lock(name, PLAIN);
+        return reentrantLock(name, PLAIN);
     }
 
     @Override
-    public RedisReentrantLock fairLock(String name) {
-        return lock(name, FAIR);
-    }
-
-    @Override
-    public RedisReentrantLock lock(String name, LockOptions options) {
-        Sync sync = client.lock(name, options.withoutAction().isFair(), options.over(client.settings));
+    public RedisReentrantLock reentrantLock(String name, LockOptions options) {
+        Sync sync = client.lock(name, options.isFair(), options.over(client.settings));
         return new RedisReentrantLock(client, sync, options.isRenewed());
     }
 
     @Override
-    public LockHandle acquire(String name, LockOptions options) throws InterruptedException {
-        RedisLockHandle handle = handle(name, options);
-        WaitLimit limit = WaitLimit.interruptible(handle.sync().retryForNanos());
-        Hold hold = handle.sync().acquire(handle.handleOwner(), limit, options.isRenewed());
-        return handle.of(Objects.requireNonNull(hold, "acquired without a hold"));
+    public MultiLock multiLock(Collection<String> names) {
+        return multiLock(names, PLAIN);
     }
 
     @Override
-    public Optional<LockHandle> tryAcquire(String name, Duration wait, LockOptions options)
-            throws InterruptedException {
-        long nanos = TimeUnit.NANOSECONDS.convert(Objects.requireNonNull(wait, "wait"));
-        RedisLockHandle handle = handle(name, options);
-        Sync sync = handle.sync();
-        WaitLimit limit = WaitLimit.within(client.clock.nanoTime(), nanos, sync.retryForNanos());
-        return Optional.ofNullable(sync.acquire(handle.handleOwner(), limit, options.isRenewed()))
-                .map(handle::of);
-    }
-
-    @Override
-    public CompletableFuture<LockHandle> acquireAsync(String name, LockOptions options) {
-        RedisLockHandle handle = handle(name, options);
-        Sync sync = handle.sync();
-        EndableFuture<LockHandle> result = new EndableFuture<>();
-        AsyncAcquisitions.Pending pending = client.async.begin(
-                sync.keys(),
-                handle.handleOwner(),
-                new Attempt.Request(sync.leaseMillis(), options.isRenewed(), sync.isFair(), sync.maxHoldMillis()),
-                sync.retryForNanos(),
-                new AsyncAcquisitions.Caller() {
-                    @Override
-                    public void acquired(Hold hold) {
-                        if (!result.succeed(handle.of(hold))) {
-                            CompletionStage<Boolean> unused = handle.releaseAsync();
-                        }
-                    }
-
-                    @Override
-                    public void failed(Throwable failure) {
-                        if (!(failure instanceof CancellationException)) {
-                            result.fail(failure);
-                        }
-                    }
-                });
-        // A user who completes the future does not want the lock any more.
-        result.onEnd(pending.cancellation);
-        return result;
-    }
-
-    private RedisLockHandle handle(String name, LockOptions options) {
-        boolean fair = options.withoutAction().isFair();
-        return new RedisLockHandle(client, client.lock(name, fair, options.over(client.settings)));
+    public MultiLock multiLock(Collection<String> names, LockOptions options) {
+        SeveralLocks several = client.several(names, options.isFair(), options.over(client.settings));
+        return new RedisMultiLock(client, several, options.isRenewed());
     }
 
     @Override
     public Leadership leadership(String name, LeaderWork work, LeaderOptions options) {
         return Leadership.run(
-                name, work, options, candidates, () -> acquireAsync(name, options.lock()), this::isClosed);
-    }
-
-    @Override
-    public MultiLock multiLock(String... names) {
-        return new RedisMultiLock(client.several(List.of(names), false, client.settings));
-    }
-
-    @Override
-    public MultiLockHandle acquireAll(Collection<String> names, LockOptions options) throws InterruptedException {
-        SeveralLocks several = several(names, options);
-        return Objects.requireNonNull(acquireAll(several, several.limit(true), options), "acquired without holds");
-    }
-
-    @Override
-    public Optional<MultiLockHandle> tryAcquireAll(Collection<String> names, Duration wait, LockOptions options)
-            throws InterruptedException {
-        long nanos = TimeUnit.NANOSECONDS.convert(Objects.requireNonNull(wait, "wait"));
-        SeveralLocks several = several(names, options);
-        return Optional.ofNullable(acquireAll(several, several.limit(nanos), options));
-    }
-
-    private SeveralLocks several(Collection<String> names, LockOptions options) {
-        return client.several(names, options.withoutAction().isFair(), options.over(client.settings));
-    }
-
-    /** Null if one of them was busy. Each try is of a handle of its own, which has lost nothing yet. */
-    private @Nullable MultiLockHandle acquireAll(SeveralLocks several, WaitLimit limit, LockOptions options)
-            throws InterruptedException {
-        while (true) {
-            RedisMultiLockHandle handle = new RedisMultiLockHandle(client, several);
-            Held[] held = several.acquire(handle.handleOwner(), limit, options.isRenewed());
-            if (held == null) {
-                return null;
-            }
-            if (held.length > 0) {
-                return handle.of(held);
-            }
-        }
+                name, work, options, candidates, reentrantLock(name, options.lock())::acquireAsync, this::isClosed);
     }
 
     @Override

@@ -1,26 +1,39 @@
 package io.github.redislocks;
 
 import io.github.redislocks.concurrent.Shown;
+import io.github.redislocks.engine.AcquireFuture;
+import io.github.redislocks.engine.AsyncSeveral;
+import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.engine.RedisMultiLockHandle;
 import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
+import java.util.function.Supplier;
 
 /**
- * Several locks on Redis as one; {@link RedisLocks#multiLock} makes it. Its holds are those of the calling thread.
+ * Several locks on Redis as one; {@link RedisLocks#multiLock} makes it. A thread's holds of them are the holds that it
+ * has of each lock.
  *
  * @since 0.1.0
  */
 public final class RedisMultiLock implements MultiLock {
 
+    private final LockClient client;
     private final SeveralLocks several;
+    private final boolean renewed;
 
-    RedisMultiLock(SeveralLocks several) {
+    RedisMultiLock(LockClient client, SeveralLocks several, boolean renewed) {
+        this.client = client;
         this.several = several;
+        this.renewed = renewed;
     }
 
     @Override
@@ -29,9 +42,9 @@ public final class RedisMultiLock implements MultiLock {
     }
 
     private boolean acquire(WaitLimit limit) throws InterruptedException {
-        Held[] held = several.acquire(null, limit, true);
+        Held[] held = several.acquire(null, limit, renewed);
         while (held != null && held.length == 0) {
-            held = several.acquire(null, limit, true);
+            held = several.acquire(null, limit, renewed);
         }
         return held != null;
     }
@@ -65,8 +78,46 @@ public final class RedisMultiLock implements MultiLock {
     }
 
     @Override
+    public MultiLockHandle acquire() throws InterruptedException {
+        return acquireHandle(several.limit(true)).orElseThrow();
+    }
+
+    @Override
+    public Optional<MultiLockHandle> tryAcquire(Duration wait) throws InterruptedException {
+        return acquireHandle(several.limit(nanos(wait)));
+    }
+
+    private Optional<MultiLockHandle> acquireHandle(WaitLimit limit) throws InterruptedException {
+        client.attempts.checkOpen();
+        return RedisMultiLockHandle.acquire(client, several, limit, renewed);
+    }
+
+    @Override
+    public CompletableFuture<MultiLockHandle> acquireAsync() {
+        return acquireAsync(() -> several.limit(false), AcquireFuture.waiting());
+    }
+
+    @Override
+    public CompletableFuture<Optional<MultiLockHandle>> tryAcquireAsync(Duration wait) {
+        long nanos = nanos(wait);
+        long began = client.clock.nanoTime();
+        return acquireAsync(() -> several.limit(nanos - (client.clock.nanoTime() - began)), AcquireFuture.trying());
+    }
+
+    private <R> CompletableFuture<R> acquireAsync(
+            Supplier<WaitLimit> limits, AcquireFuture<MultiLockHandle, R> future) {
+        client.attempts.checkOpen();
+        new AsyncSeveral(client, several, limits, renewed, future).start();
+        return future;
+    }
+
+    private static long nanos(Duration wait) {
+        return TimeUnit.NANOSECONDS.convert(Objects.requireNonNull(wait, "wait"));
+    }
+
+    @Override
     public void unlock() {
-        several.release(several.possessions());
+        several.release(several.possessions(), 0);
     }
 
     @Override
@@ -107,6 +158,17 @@ public final class RedisMultiLock implements MultiLock {
             least = Math.min(least, part.remainingNanos());
         }
         return Duration.ofNanos(least);
+    }
+
+    @Override
+    public boolean previousHolderLost() {
+        ensureHeld();
+        for (Sync part : several.parts()) {
+            if (part.ensureHeld().previousLost()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Names the locks, and says whether the calling thread holds them. Asks no server. */

@@ -1,16 +1,21 @@
 package io.github.redislocks;
 
 import io.github.redislocks.concurrent.Shown;
+import io.github.redislocks.engine.AcquireFuture;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.RedisCondition;
+import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
@@ -38,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * conclusion "I entered once more, so my outer hold lasts" is wrong here: ask {@link #ensureHeld()}, or set
  * {@link LockOptions#relockAfterLoss relockAfterLoss(false)}.
  *
- * <p><b>Order.</b> A lock from {@link RedisLocks#fairLock(String)} serves threads of all JVMs in order of their arrival
+ * <p><b>Order.</b> A lock with {@link LockOptions#fair fair(true)} serves threads of all JVMs in order of their arrival
  * at Redis. Any other lock serves the threads of one JVM in order of arrival, and JVMs take turns, which costs less.
  * Either way {@link #tryLock()} takes a free lock even if others wait.
  *
@@ -149,6 +154,38 @@ public final class RedisReentrantLock implements FencedLock {
 
     private static long saturatedNanos(Duration duration) {
         return TimeUnit.NANOSECONDS.convert(duration);
+    }
+
+    @Override
+    public LockHandle acquire() throws InterruptedException {
+        return newHandle()
+                .acquire(WaitLimit.interruptible(sync.retryForNanos()), renewed)
+                .orElseThrow();
+    }
+
+    @Override
+    public Optional<LockHandle> tryAcquire(Duration wait) throws InterruptedException {
+        return newHandle().acquire(limit(wait), renewed);
+    }
+
+    @Override
+    public CompletableFuture<LockHandle> acquireAsync() {
+        return newHandle().acquireAsync(WaitLimit.endless(sync.retryForNanos()), renewed, AcquireFuture.waiting());
+    }
+
+    @Override
+    public CompletableFuture<Optional<LockHandle>> tryAcquireAsync(Duration wait) {
+        return newHandle().acquireAsync(limit(wait), renewed, AcquireFuture.trying());
+    }
+
+    private RedisLockHandle newHandle() {
+        client.attempts.checkOpen();
+        return new RedisLockHandle(client, sync);
+    }
+
+    private WaitLimit limit(Duration wait) {
+        long nanos = saturatedNanos(Objects.requireNonNull(wait, "wait"));
+        return WaitLimit.within(client.clock.nanoTime(), nanos, sync.retryForNanos());
     }
 
     /**

@@ -4,7 +4,7 @@
  *
  * <pre>{@code
  * try (RedisLocks locks = RedisLocks.connect("redis://localhost:6379")) {
- *     locks.runWithLock("inventory:sku-42", () -> stock.take("sku-42"));
+ *     locks.reentrantLock("inventory:sku-42").runWithLock(() -> stock.take("sku-42"));
  * }
  * }</pre>
  *
@@ -15,12 +15,11 @@
  *     <td>{@link io.github.redislocks.RedisLocks}, and {@link io.github.redislocks.JedisServers} where a URI cannot say
  *     how</td></tr>
  *   <tr><td>guard something</td>
- *     <td>{@link io.github.redislocks.RedisReentrantLock}, by its methods of {@link java.util.concurrent.locks.Lock} or
- *     {@link io.github.redislocks.FencedLock#withLock}; with
- *     {@link io.github.redislocks.FencedLock#tryWithLock} a {@link io.github.redislocks.LockedResult} says whether the
- *     lock was busy</td></tr>
- *   <tr><td>run under a lock what throws a checked exception</td>
- *     <td>{@link io.github.redislocks.LockedCall} or {@link io.github.redislocks.LockedRun}</td></tr>
+ *     <td>{@link io.github.redislocks.RedisReentrantLock}; {@link io.github.redislocks.LeasedLock} has all ways to take
+ *     it. The result of a try that runs an action is a {@link io.github.redislocks.LockedResult}</td></tr>
+ *   <tr><td>guard several things at once</td><td>{@link io.github.redislocks.MultiLock}</td></tr>
+ *   <tr><td>hold a lock that belongs to no thread</td>
+ *     <td>{@link io.github.redislocks.LeasedLock#acquire()}, which returns a {@link io.github.redislocks.Handle}</td></tr>
  *   <tr><td>set lease, fairness or time for outages of one lock</td><td>{@link io.github.redislocks.LockOptions}</td></tr>
  *   <tr><td>write code that a test or a framework can give other locks</td>
  *     <td>{@link io.github.redislocks.Locks} and {@link io.github.redislocks.FencedLock}</td></tr>
@@ -34,7 +33,7 @@
  *     <td>{@link io.github.redislocks.LockUnavailableException}; its cause, if a request failed, is a
  *     {@link io.github.redislocks.RedisRequestException}</td></tr>
  *   <tr><td>measure</td>
- *     <td>{@link io.github.redislocks.LockListener}, which is told of {@link io.github.redislocks.LockAcquired},
+ *     <td>{@link io.github.redislocks.LockListener}, which gets {@link io.github.redislocks.LockAcquired},
  *     {@link io.github.redislocks.LockNotAcquired}, {@link io.github.redislocks.LockReleased},
  *     {@link io.github.redislocks.LockLost}, {@link io.github.redislocks.LockExpiring},
  *     {@link io.github.redislocks.LocksRenewed} and {@link io.github.redislocks.RedisOutage}</td></tr>

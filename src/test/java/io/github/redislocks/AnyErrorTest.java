@@ -97,7 +97,7 @@ class AnyErrorTest extends FakeTime {
     @Test
     void releaseAfter_thatMeetsAnError_keepsTheLockTakenAllTheSame() throws InterruptedException {
         for (boolean afterwards : new boolean[] {false, true}) {
-            LockHandle handle = locks.acquire("job");
+            LockHandle handle = locks.reentrantLock("job").acquire();
             errorAt("release_after", 1, afterwards);
             assertThatThrownBy(() -> handle.releaseAfter(Duration.ofSeconds(20)))
                     .isInstanceOf(InternalError.class);

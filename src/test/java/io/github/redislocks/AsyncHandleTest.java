@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AsyncHandleTest extends FakeTime {
 
     private CompletableFuture<LockHandle> acquire() {
-        return locks.acquireAsync("job");
+        return locks.reentrantLock("job").acquireAsync();
     }
 
     private LockHandle held(CompletableFuture<LockHandle> future) {
@@ -131,7 +131,7 @@ class AsyncHandleTest extends FakeTime {
         for (int i = 0; i < 6; i++) {
             String name = "n" + i;
             RedisLocks client = i % 2 == 0 ? locks : others;
-            all.add(client.acquireAsync("job", fair).thenCompose(handle -> {
+            all.add(client.reentrantLock("job", fair).acquireAsync().thenCompose(handle -> {
                 served.add(name);
                 return handle.releaseAsync();
             }));
@@ -186,7 +186,8 @@ class AsyncHandleTest extends FakeTime {
     void completeAsync_isACancel(boolean succeeds) {
         other.lock();
         CompletableFuture<LockHandle> future = acquire();
-        CompletableFuture<Integer> work = locks.withLockAsync("job", held -> CompletableFuture.completedFuture(1));
+        CompletableFuture<Integer> work =
+                locks.reentrantLock("job").callWithHandleAsync(held -> CompletableFuture.completedFuture(1));
         passUntil(() -> server.zset(KEY + ":queue").size() == 1);
         future.completeAsync(() -> end(succeeds, null));
         work.completeAsync(() -> end(succeeds, 2));
@@ -248,7 +249,7 @@ class AsyncHandleTest extends FakeTime {
         try {
             RedisReentrantLock kept = client.reentrantLock("kept");
             kept.lock();
-            CompletableFuture<LockHandle> future = client.acquireAsync("job");
+            CompletableFuture<LockHandle> future = client.reentrantLock("job").acquireAsync();
             LockHandle handle = held(future);
             CompletableFuture<Boolean> released = handle.releaseAsync().toCompletableFuture();
             whileTimePasses(() -> await().until(() -> blocked.getCount() == 0));
@@ -416,7 +417,7 @@ class AsyncHandleTest extends FakeTime {
         };
         RedisLocks third = RedisLocks.on(stalling, Settings.DEFAULTS, LossListener.to(losses::add), clock);
         clients.add(third);
-        CompletableFuture<LockHandle> future = third.acquireAsync("job");
+        CompletableFuture<LockHandle> future = third.reentrantLock("job").acquireAsync();
         passUntil(future::isDone);
         LockHandle handle = future.join();
         assertThat(stalls).isFalse();

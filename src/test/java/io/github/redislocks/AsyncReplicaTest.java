@@ -24,7 +24,7 @@ class AsyncReplicaTest extends FakeTime {
     }
 
     private CompletableFuture<LockHandle> acquire() {
-        return locks.acquireAsync("job");
+        return locks.reentrantLock("job").acquireAsync();
     }
 
     @Test
@@ -72,7 +72,7 @@ class AsyncReplicaTest extends FakeTime {
         InMemoryRedis own = new InMemoryRedis();
         RedisLocks client = RedisLocks.on(own, options().withRetryFor(Duration.ofMinutes(5)), List.of(), Clock.SYSTEM);
         own.confirmBy(1);
-        CompletableFuture<LockHandle> future = client.acquireAsync("job");
+        CompletableFuture<LockHandle> future = client.reentrantLock("job").acquireAsync();
         // Pauses become longer, so that the fifth is not missed.
         await().pollInterval(Duration.ofMillis(1))
                 .until(() -> own.log().count("take", "acquire") >= 5

@@ -46,7 +46,7 @@ class BusyCallbackTest extends FakeTime {
 
     private LockHandle acquire(String name, LockOptions options) {
         try {
-            return locks.acquire(name, options);
+            return locks.reentrantLock(name, options).acquire();
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }
@@ -62,7 +62,8 @@ class BusyCallbackTest extends FakeTime {
                 IntStream.range(0, callbacks).mapToObj(i -> "busy" + i).toList();
         for (String name : names) {
             others.reentrantLock(name).lock();
-            CompletableFuture<?> unused = locks.acquireAsync(name).thenAccept(held -> block());
+            CompletableFuture<?> unused =
+                    locks.reentrantLock(name).acquireAsync().thenAccept(held -> block());
         }
         passUntil(() -> names.stream()
                 .allMatch(
@@ -86,7 +87,7 @@ class BusyCallbackTest extends FakeTime {
         Interrupted(String name) {
             start(() -> {
                 try {
-                    locks.runWithHandle(name, SHORT.interruptOnLoss(true), held -> {
+                    locks.reentrantLock(name, SHORT).runWithHandle(held -> {
                         begun.countDown();
                         go.await();
                     });
@@ -142,7 +143,7 @@ class BusyCallbackTest extends FakeTime {
     @Test
     void stagesOfHandles_whileCallbacksOfOthersBlock_complete() {
         blockHandles(5);
-        CompletableFuture<LockHandle> acquired = locks.acquireAsync("job");
+        CompletableFuture<LockHandle> acquired = locks.reentrantLock("job").acquireAsync();
         await().until(acquired::isDone);
         CompletableFuture<Boolean> released = acquired.join().releaseAsync().toCompletableFuture();
         await().until(released::isDone);
@@ -240,8 +241,9 @@ class BusyCallbackTest extends FakeTime {
             }
         };
         try (RedisLocks observed = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(busy), clock)) {
-            CompletableFuture<LockHandle> cancelled = observed.acquireAsync("job");
-            CompletableFuture<LockHandle> late = observed.acquireAsync("late");
+            CompletableFuture<LockHandle> cancelled =
+                    observed.reentrantLock("job").acquireAsync();
+            CompletableFuture<LockHandle> late = observed.reentrantLock("late").acquireAsync();
             awaitBlocked(2);
             assertThat(cancelled.cancel(false)).isTrue();
             late.orTimeout(1, TimeUnit.MILLISECONDS);
@@ -258,8 +260,9 @@ class BusyCallbackTest extends FakeTime {
     @Test
     void futureThatItsUserEnds_whileItsOwnCallbackBlocks_leavesTheLine() {
         other.lock();
-        CompletableFuture<LockHandle> future = locks.acquireAsync("job");
-        CompletableFuture<Integer> work = locks.withLockAsync("job", held -> CompletableFuture.completedFuture(1));
+        CompletableFuture<LockHandle> future = locks.reentrantLock("job").acquireAsync();
+        CompletableFuture<Integer> work =
+                locks.reentrantLock("job").callWithHandleAsync(held -> CompletableFuture.completedFuture(1));
         passUntil(() -> server.zset(KEY + ":queue").size() == 1);
         CompletableFuture<?> unused = future.whenComplete((held, e) -> block());
         CompletableFuture<?> unused2 = work.whenComplete((one, e) -> block());
@@ -288,31 +291,32 @@ class BusyCallbackTest extends FakeTime {
         FAIR_LOCK {
             @Override
             void acquire(RedisLocks by) {
-                by.fairLock("job").lock(Duration.ofSeconds(3));
+                by.reentrantLock("job", LockOptions.defaults().fair(true)).lock(Duration.ofSeconds(3));
             }
         },
         HANDLE {
             @Override
             void acquire(RedisLocks by) throws InterruptedException {
-                by.acquire("job", SHORT);
+                by.reentrantLock("job", SHORT).acquire();
             }
         },
         ASYNC {
             @Override
             void acquire(RedisLocks by) {
-                CompletableFuture<?> unused = by.acquireAsync("job", SHORT);
+                CompletableFuture<?> unused = by.reentrantLock("job", SHORT).acquireAsync();
             }
         },
         SEVERAL {
             @Override
             void acquire(RedisLocks by) throws InterruptedException {
-                by.tryAcquireAll(List.of("job", "other"), Duration.ZERO, SHORT);
+                by.multiLock(List.of("job", "other"), SHORT).tryAcquire(Duration.ZERO);
             }
         },
         RESIDENT {
             @Override
             void acquire(RedisLocks by) {
-                RedisReentrantLock kept = by.lock("job", LockOptions.defaults().residency(Duration.ofMinutes(1)));
+                RedisReentrantLock kept =
+                        by.reentrantLock("job", LockOptions.defaults().residency(Duration.ofMinutes(1)));
                 kept.lock();
                 kept.unlock();
                 kept.lock();

@@ -27,7 +27,7 @@ class ClientNameTest {
                 RedisLocks other = RedisLocks.connect(uri);
                 Jedis jedis = RedisServers.shared().client()) {
             assertThat(named.clientId()).matches(".+:\\d+:orders_2-b\\.[a-z0-9]+");
-            named.runWithLock(lock, () -> {
+            named.reentrantLock(lock).runWithLock(() -> {
                 LockInspection.Owner owner =
                         other.inspect(lock).holder().orElseThrow().owner();
                 assertThat(owner.clientName()).hasValue("orders_2-b");

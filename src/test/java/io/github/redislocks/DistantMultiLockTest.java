@@ -75,7 +75,7 @@ class DistantMultiLockTest extends FakeTime {
     @ValueSource(ints = {1, 6, 20, 80})
     void tryWithoutTime_takesAllThatAreFree(int roundTripMillis) throws InterruptedException {
         RedisLocks far = connect(distant(roundTripMillis));
-        Optional<MultiLockHandle> all = far.tryAcquireAll(names, Duration.ZERO);
+        Optional<MultiLockHandle> all = far.multiLock(names).tryAcquire(Duration.ZERO);
         assertThat(all).isPresent();
         all.get().close();
         close(far);
@@ -91,7 +91,9 @@ class DistantMultiLockTest extends FakeTime {
         AtomicReference<Optional<MultiLockHandle>> all = new AtomicReference<>(Optional.empty());
         AtomicReference<Throwable> thrown = new AtomicReference<>();
         whileTimePasses(
-                this::isCallerParked, () -> thrown.set(catchThrowable(() -> all.set(far.tryAcquireAll(names, wait)))));
+                this::isCallerParked,
+                () -> thrown.set(
+                        catchThrowable(() -> all.set(far.multiLock(names).tryAcquire(wait)))));
         assertThat(thrown.get()).isNull();
         assertThat(all.get()).isEmpty();
         assertThat(Duration.ofNanos(clock.nanoTime() - began)).isLessThan(wait.plus(LATE));
@@ -108,7 +110,9 @@ class DistantMultiLockTest extends FakeTime {
         answers.set(10);
         long began = clock.nanoTime();
         AtomicReference<Throwable> thrown = new AtomicReference<>();
-        whileTimePasses(this::isCallerParked, () -> thrown.set(catchThrowable(() -> far.tryAcquireAll(names, wait))));
+        whileTimePasses(
+                this::isCallerParked,
+                () -> thrown.set(catchThrowable(() -> far.multiLock(names).tryAcquire(wait))));
         assertThat(Duration.ofNanos(clock.nanoTime() - began)).isLessThan(wait.plus(LATE));
         close(far);
     }
@@ -117,7 +121,7 @@ class DistantMultiLockTest extends FakeTime {
     void unlockOfMany_isOverAfterACommandTimeout_andSendsNothingWithoutTime() {
         DistantRedis redis = distant(80);
         RedisLocks far = connect(redis);
-        MultiLock all = far.multiLock(names.toArray(String[]::new));
+        MultiLock all = far.multiLock(List.of(names.toArray(String[]::new)));
         all.lock();
         long began = clock.nanoTime();
         whileTimePasses(this::isCallerParked, all::unlock);

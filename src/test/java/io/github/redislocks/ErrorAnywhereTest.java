@@ -36,7 +36,7 @@ class ErrorAnywhereTest extends ErrorsAnywhere {
     @ValueSource(ints = {1, 2, 20})
     void acquireAsync_errorsInTheCaller(int count) {
         withErrorsAnywhere(count, () -> {
-            CompletableFuture<LockHandle> future = locks.acquireAsync("job");
+            CompletableFuture<LockHandle> future = locks.reentrantLock("job").acquireAsync();
             int unused = clock.heal();
             closed(future);
         });
@@ -45,7 +45,10 @@ class ErrorAnywhereTest extends ErrorsAnywhere {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 20})
     void acquireAsync_errorsInTheThreadOfAcquisitions(int count) {
-        withErrorsAnywhere(ErrorAnywhereTest::acquires, count, () -> closed(locks.acquireAsync("job")));
+        withErrorsAnywhere(
+                ErrorAnywhereTest::acquires,
+                count,
+                () -> closed(locks.reentrantLock("job").acquireAsync()));
     }
 
     @ParameterizedTest
@@ -53,7 +56,7 @@ class ErrorAnywhereTest extends ErrorsAnywhere {
     void acquireAsyncOfABusyLock_errorsInTheThreadOfAcquisitions(int count) {
         withErrorsAnywhere(ErrorAnywhereTest::acquires, count, () -> {
             other.lock();
-            CompletableFuture<LockHandle> future = locks.acquireAsync("job");
+            CompletableFuture<LockHandle> future = locks.reentrantLock("job").acquireAsync();
             passUntil(() -> future.isDone() || server.zset(KEY + ":queue").size() == 1);
             other.unlock();
             closed(future);

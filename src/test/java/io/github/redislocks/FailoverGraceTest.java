@@ -291,7 +291,7 @@ class FailoverGraceTest extends FakeTime {
         redis.moved();
         long over = clock.nanoTime() + GRACE * 1_000_000L;
         clock.moveAtReadings(1);
-        CompletableFuture<LockHandle> future = locks.acquireAsync("job");
+        CompletableFuture<LockHandle> future = locks.reentrantLock("job").acquireAsync();
         Thread async = thread("async", locks);
         await().until(() -> clock.isParked(async));
         clock.moveAtReadings(0);

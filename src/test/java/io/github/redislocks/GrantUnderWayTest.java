@@ -25,7 +25,8 @@ class GrantUnderWayTest extends FakeTime {
 
     private final Slow slow = new Slow(server.another());
     private final RedisLocks client = RedisLocks.on(slow, Settings.DEFAULTS, List.of(), clock);
-    private final RedisReentrantLock wanted = client.fairLock("job");
+    private final RedisReentrantLock wanted =
+            client.reentrantLock("job", LockOptions.defaults().fair(true));
     private final AtomicReference<LockHandle> taken = new AtomicReference<>();
 
     /** A server whose reply to one call comes after something else has happened. */
@@ -58,7 +59,7 @@ class GrantUnderWayTest extends FakeTime {
         clients.add(client);
         slow.which = verb(verb);
         slow.meanwhile.set(() -> {
-            CompletableFuture<LockHandle> next = others.acquireAsync("job");
+            CompletableFuture<LockHandle> next = others.reentrantLock("job").acquireAsync();
             await().until(() -> server.zset(KEY + ":queue").size() == 1);
             other.forceUnlock();
             LockHandle handle = next.join();

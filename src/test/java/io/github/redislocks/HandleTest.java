@@ -20,7 +20,7 @@ class HandleTest extends FakeTime {
 
     private LockHandle acquire() {
         try {
-            return locks.acquire("job");
+            return locks.reentrantLock("job").acquire();
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
@@ -32,7 +32,7 @@ class HandleTest extends FakeTime {
 
     @Test
     void acquire_ofAFreeLock_holdsItForTheHandle() throws InterruptedException {
-        try (LockHandle handle = locks.acquire("job")) {
+        try (LockHandle handle = locks.reentrantLock("job").acquire()) {
             assertThat(handle.isHeld()).isTrue();
             handle.ensureHeld();
             assertThat(handle.name()).isEqualTo("job");
@@ -55,16 +55,20 @@ class HandleTest extends FakeTime {
 
     @Test
     void handle_thatIsHeld_excludesThreadsAndHandles_hereAndElsewhere() throws InterruptedException {
-        LockHandle handle = locks.acquire("job");
+        LockHandle handle = locks.reentrantLock("job").acquire();
         assertThat(lock.tryLock())
                 .as("a thread, here, which acquired the handle")
                 .isFalse();
         assertThat(other.tryLock()).as("a thread, elsewhere").isFalse();
-        assertThat(locks.tryAcquire("job", NO_WAIT)).as("a handle, here").isEmpty();
-        assertThat(others.tryAcquire("job", NO_WAIT)).as("a handle, elsewhere").isEmpty();
+        assertThat(locks.reentrantLock("job").tryAcquire(NO_WAIT))
+                .as("a handle, here")
+                .isEmpty();
+        assertThat(others.reentrantLock("job").tryAcquire(NO_WAIT))
+                .as("a handle, elsewhere")
+                .isEmpty();
         handle.close();
         lock.lock();
-        assertThat(locks.tryAcquire("job", NO_WAIT))
+        assertThat(locks.reentrantLock("job").tryAcquire(NO_WAIT))
                 .as("a handle, beside the thread's own hold")
                 .isEmpty();
         lock.unlock();
@@ -157,7 +161,7 @@ class HandleTest extends FakeTime {
         AtomicReference<Throwable> thrown = new AtomicReference<>();
         Thread waiter = new Thread(() -> {
             try {
-                locks.acquire("job");
+                locks.reentrantLock("job").acquire();
             } catch (InterruptedException e) {
                 thrown.set(e);
             }
@@ -180,14 +184,15 @@ class HandleTest extends FakeTime {
 
     @Test
     void tryAcquire_inItsTime_returnsTheHandle() throws InterruptedException {
-        Optional<LockHandle> handle = locks.tryAcquire("job", Duration.ofSeconds(1));
+        Optional<LockHandle> handle = locks.reentrantLock("job").tryAcquire(Duration.ofSeconds(1));
         assertThat(handle).isPresent();
         handle.get().close();
     }
 
     @Test
     void fixedLease_isNotRenewed_andToldBeforeItIsOver() throws InterruptedException {
-        LockHandle handle = locks.acquire("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(3)));
+        LockHandle handle = locks.reentrantLock("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(3)))
+                .acquire();
         List<LockLost> told = new CopyOnWriteArrayList<>();
         handle.lost().thenAccept(told::add);
         // The client asks for its handles once it has subscribed, which moves the deadline within the lease.
@@ -266,7 +271,8 @@ class HandleTest extends FakeTime {
 
     @Test
     void fixedLease_thatIsForced_isToldAtOnce() throws InterruptedException {
-        LockHandle handle = locks.acquire("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(60)));
+        LockHandle handle = locks.reentrantLock("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(60)))
+                .acquire();
         CompletableFuture<LockLost> told = handle.lost().toCompletableFuture();
         await().until(() -> inside.mailbox().isOpen());
         long forced = clock.nanoTime();
@@ -364,7 +370,7 @@ class HandleTest extends FakeTime {
     @Test
     void ensureHeld_ofAHandleThatIsJustBeingReleased_isNoLoss() throws InterruptedException {
         LockHandle handle = acquire();
-        MultiLockHandle both = locks.acquireAll(List.of("a", "b"));
+        MultiLockHandle both = locks.multiLock(List.of("a", "b")).acquire();
         inside.holds().all().forEach(hold -> hold.beginRelease(clock.nanoTime()));
         assertThatThrownBy(handle::ensureHeld)
                 .isInstanceOf(IllegalMonitorStateException.class)
@@ -380,7 +386,7 @@ class HandleTest extends FakeTime {
         LockHandle handle = acquire();
         assertThat((Object) handle.lost()).isSameAs(handle.lost());
         handle.close();
-        MultiLockHandle both = locks.acquireAll(List.of("a", "b"));
+        MultiLockHandle both = locks.multiLock(List.of("a", "b")).acquire();
         assertThat((Object) both.lost()).isSameAs(both.lost());
         both.close();
     }

@@ -28,12 +28,10 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class HandledWorkTest extends FakeTime {
 
-    private static final LockOptions INTERRUPTED = LockOptions.defaults().interruptOnLoss(true);
-
     /** The caller may restore the interrupt and go on, so the exception has to say that the lock was lost. */
     @Test
     void work_thatThrowsAnInterruptAfterALoss_hasTheLossAsSuppressed() {
-        Throwable thrown = catchThrowable(() -> locks.runWithHandle("job", held -> {
+        Throwable thrown = catchThrowable(() -> locks.reentrantLock("job").runWithHandle(held -> {
             other.forceUnlock();
             throw new InterruptedException("of the work");
         }));
@@ -44,7 +42,7 @@ class HandledWorkTest extends FakeTime {
     /** A failure that came through another stage has a wrapper, which get() strips. */
     @Test
     void stage_thatFailsInAWrapperAfterALoss_hasTheLossAsSuppressedOfItsCause() {
-        CompletableFuture<Integer> work = locks.withLockAsync("job", held -> {
+        CompletableFuture<Integer> work = locks.reentrantLock("job").callWithHandleAsync(held -> {
             other.forceUnlock();
             return CompletableFuture.<Integer>failedFuture(new IOException("of the work"))
                     .thenApply(value -> value);
@@ -58,21 +56,19 @@ class HandledWorkTest extends FakeTime {
     /** A thread that works under the lock until it is let go, interrupted or not. */
     private final class Worker extends Thread {
 
-        private final HandleRun<InterruptedException> work;
-        private final LockOptions options;
+        private final HandleRun<LockHandle, InterruptedException> work;
         final AtomicReference<@Nullable LockHandle> handle = new AtomicReference<>();
         final AtomicReference<@Nullable Throwable> outcome = new AtomicReference<>();
         final AtomicBoolean interruptedAfter = new AtomicBoolean();
 
-        Worker(LockOptions options, HandleRun<InterruptedException> work) {
-            this.options = options;
+        Worker(HandleRun<LockHandle, InterruptedException> work) {
             this.work = work;
         }
 
         @Override
         public void run() {
             try {
-                locks.runWithHandle("job", options, held -> {
+                locks.reentrantLock("job").runWithHandle(held -> {
                     handle.set(held);
                     work.run(held);
                 });
@@ -114,7 +110,7 @@ class HandledWorkTest extends FakeTime {
 
     @Test
     void callWithHandle_returnsWhatTheActionReturns_andReleases() throws InterruptedException {
-        long token = locks.callWithHandle("job", held -> {
+        long token = locks.reentrantLock("job").callWithHandle(held -> {
             assertThat(held.name()).isEqualTo("job");
             assertThat(server.hash(KEY)).containsEntry("owner", held.owner());
             return held.fencingToken();
@@ -125,10 +121,10 @@ class HandledWorkTest extends FakeTime {
 
     @Test
     void callWithHandle_ofAnActionThatThrows_throwsThat_andReleases() {
-        HandleCall<String, IOException> action = held -> {
+        HandleCall<LockHandle, String, IOException> action = held -> {
             throw new IOException("disk");
         };
-        assertThatThrownBy(() -> locks.callWithHandle("job", action))
+        assertThatThrownBy(() -> locks.reentrantLock("job").callWithHandle(action))
                 .isInstanceOf(IOException.class)
                 .hasMessage("disk")
                 .hasNoSuppressedExceptions();
@@ -137,25 +133,25 @@ class HandledWorkTest extends FakeTime {
 
     @Test
     void runWithHandle_whoseLockIsLost_throwsTheLoss() {
-        assertThatThrownBy(() -> locks.runWithHandle("job", held -> other.forceUnlock()))
+        assertThatThrownBy(() -> locks.reentrantLock("job").runWithHandle(held -> other.forceUnlock()))
                 .isInstanceOfSatisfying(
                         LockLostException.class, e -> assertThat(e.reason()).isEqualTo(LockLost.Reason.TAKEN));
     }
 
     @Test
     void runWithHandle_whoseActionThrowsAfterALoss_throwsBoth() {
-        HandleRun<IOException> action = held -> {
+        HandleRun<LockHandle, IOException> action = held -> {
             other.forceUnlock();
             throw new IOException("disk");
         };
-        assertThatThrownBy(() -> locks.runWithHandle("job", action))
+        assertThatThrownBy(() -> locks.reentrantLock("job").runWithHandle(action))
                 .isInstanceOf(IOException.class)
                 .satisfies(e -> assertThat(e.getSuppressed()).hasExactlyElementsOfTypes(LockLostException.class));
     }
 
     @Test
-    void interruptOnLoss_endsTheAction_andTheOutcomeIsTheLoss() {
-        Worker worker = new Worker(INTERRUPTED, HandledWorkTest::sleepForEver).begun();
+    void loss_interruptsTheAction_andIsThrown() {
+        Worker worker = new Worker(HandledWorkTest::sleepForEver).begun();
         redis.down(true);
         pass(31_000);
         worker.ended();
@@ -167,9 +163,9 @@ class HandledWorkTest extends FakeTime {
     }
 
     @Test
-    void interruptOnLoss_thatTheActionDoesNotNotice_doesNotStay() {
+    void loss_whoseInterruptTheActionIgnores_leavesNoInterrupt() {
         CountDownLatch seen = new CountDownLatch(1);
-        Worker worker = new Worker(INTERRUPTED, held -> {
+        Worker worker = new Worker(held -> {
                     awaitUnnoticing(() -> Thread.currentThread().isInterrupted());
                     seen.countDown();
                 })
@@ -183,9 +179,9 @@ class HandledWorkTest extends FakeTime {
     }
 
     @Test
-    void interruptByAnother_isTheActions_alsoIfTheLockIsLostAfterIt() {
+    void interruptByAnother_beforeALoss_isKept() {
         CountDownLatch go = new CountDownLatch(1);
-        Worker worker = new Worker(INTERRUPTED, held -> awaitUnnoticing(() -> go.getCount() == 0)).begun();
+        Worker worker = new Worker(held -> awaitUnnoticing(() -> go.getCount() == 0)).begun();
         worker.interrupt();
         redis.down(true);
         LockHandle held = worker.handle.get();
@@ -199,7 +195,7 @@ class HandledWorkTest extends FakeTime {
 
     @Test
     void interruptByAnother_ofTheAction_isThrownAsSuch() {
-        Worker worker = new Worker(INTERRUPTED, HandledWorkTest::sleepForEver).begun();
+        Worker worker = new Worker(HandledWorkTest::sleepForEver).begun();
         worker.interrupt();
         worker.ended();
         assertThat(worker.outcome.get()).isInstanceOf(InterruptedException.class);
@@ -207,38 +203,10 @@ class HandledWorkTest extends FakeTime {
     }
 
     @Test
-    void loss_withoutTheOption_interruptsNobody() {
-        CountDownLatch go = new CountDownLatch(1);
-        AtomicBoolean interrupted = new AtomicBoolean();
-        Worker worker = new Worker(LockOptions.defaults(), held -> {
-                    awaitUnnoticing(() -> go.getCount() == 0);
-                    interrupted.set(Thread.currentThread().isInterrupted());
-                })
-                .begun();
-        redis.down(true);
-        LockHandle held = worker.handle.get();
-        assertThat(held).isNotNull();
-        pass(31_000);
-        go.countDown();
-        worker.ended();
-        assertThat(interrupted).isFalse();
-        assertThat(worker.outcome.get()).isInstanceOf(LockLostException.class);
-    }
-
-    @Test
-    void interruptOnLoss_withoutAnAction_isRefused() {
-        assertThatThrownBy(() -> locks.acquire("job", INTERRUPTED))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("callWithHandle");
-        assertThatThrownBy(() -> locks.lock("job", INTERRUPTED)).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> locks.acquireAsync("job", INTERRUPTED)).isInstanceOf(IllegalArgumentException.class);
-    }
-
-    @Test
-    void withLockAsync_releasesWhenTheStageEnds() {
+    void callWithHandleAsync_releasesWhenTheStageEnds() {
         CompletableFuture<String> stage = new CompletableFuture<>();
         AtomicReference<@Nullable LockHandle> handle = new AtomicReference<>();
-        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+        CompletableFuture<String> result = locks.reentrantLock("job").callWithHandleAsync(held -> {
             handle.set(held);
             return stage;
         });
@@ -255,16 +223,16 @@ class HandledWorkTest extends FakeTime {
     }
 
     @Test
-    void withLockAsync_ofAStageThatFails_failsAndReleases() {
-        CompletableFuture<String> result =
-                locks.withLockAsync("job", held -> CompletableFuture.failedFuture(new IOException("disk")));
+    void callWithHandleAsync_ofAStageThatFails_failsAndReleases() {
+        CompletableFuture<String> result = locks.reentrantLock("job")
+                .callWithHandleAsync(held -> CompletableFuture.failedFuture(new IOException("disk")));
         whileTimePasses(() -> assertThatThrownBy(result::join).hasCauseInstanceOf(IOException.class));
         assertFree();
     }
 
     @Test
-    void withLockAsync_ofAnActionThatThrows_failsAndReleases() {
-        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+    void callWithHandleAsync_ofAnActionThatThrows_failsAndReleases() {
+        CompletableFuture<String> result = locks.reentrantLock("job").callWithHandleAsync(held -> {
             throw new IllegalStateException("no report today");
         });
         whileTimePasses(() -> assertThatThrownBy(result::join).hasRootCauseMessage("no report today"));
@@ -273,16 +241,16 @@ class HandledWorkTest extends FakeTime {
 
     @Test
     @SuppressWarnings("NullAway") // A caller may err.
-    void withLockAsync_ofAnActionWithoutAStage_failsAndReleases() {
-        CompletableFuture<String> result = locks.withLockAsync("job", held -> null);
+    void callWithHandleAsync_ofAnActionWithoutAStage_failsAndReleases() {
+        CompletableFuture<String> result = locks.reentrantLock("job").callWithHandleAsync(held -> null);
         whileTimePasses(() -> assertThatThrownBy(result::join)
                 .hasRootCauseMessage("The action under the lock returned no" + " stage: null"));
         assertFree();
     }
 
     @Test
-    void withLockAsync_whoseLockIsLost_failsWithTheLoss() {
-        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+    void callWithHandleAsync_whoseLockIsLost_failsWithTheLoss() {
+        CompletableFuture<String> result = locks.reentrantLock("job").callWithHandleAsync(held -> {
             other.forceUnlock();
             return CompletableFuture.completedFuture("done");
         });
@@ -292,8 +260,8 @@ class HandledWorkTest extends FakeTime {
     }
 
     @Test
-    void withLockAsync_whoseLockIsLostWhileItsStageFails_failsWithBoth() {
-        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+    void callWithHandleAsync_whoseLockIsLostWhileItsStageFails_failsWithBoth() {
+        CompletableFuture<String> result = locks.reentrantLock("job").callWithHandleAsync(held -> {
             other.forceUnlock();
             return CompletableFuture.failedFuture(new IOException("disk"));
         });
@@ -304,17 +272,17 @@ class HandledWorkTest extends FakeTime {
     }
 
     @Test
-    void withLockAsync_whoseActionReleasesTheLock_isNoLoss() {
-        CompletableFuture<Boolean> result = locks.withLockAsync("job", LockHandle::releaseAsync);
+    void callWithHandleAsync_whoseActionReleasesTheLock_isNoLoss() {
+        CompletableFuture<Boolean> result = locks.reentrantLock("job").callWithHandleAsync(LockHandle::releaseAsync);
         whileTimePasses(() -> assertThat(result.join()).isTrue());
         assertFree();
     }
 
     @Test
-    void withLockAsync_cancelledWhileItWaits_leavesNothing_andDoesNotRun() {
+    void callWithHandleAsync_cancelledWhileItWaits_leavesNothing_andDoesNotRun() {
         other.lock();
         AtomicBoolean ran = new AtomicBoolean();
-        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+        CompletableFuture<String> result = locks.reentrantLock("job").callWithHandleAsync(held -> {
             ran.set(true);
             return CompletableFuture.completedFuture("done");
         });
@@ -328,10 +296,11 @@ class HandledWorkTest extends FakeTime {
     }
 
     @Test
-    void withLockAsync_timedOutWhileItWorks_releasesWhenTheWorkEnds() {
+    void callWithHandleAsync_timedOutWhileItWorks_releasesWhenTheWorkEnds() {
         CompletableFuture<String> stage = new CompletableFuture<>();
         AtomicReference<@Nullable LockHandle> handle = new AtomicReference<>();
-        CompletableFuture<String> result = locks.withLockAsync("job", held -> {
+        CompletableFuture<String> result = locks.reentrantLock("job")
+                .callWithHandleAsync(held -> {
                     handle.set(held);
                     return stage;
                 })
@@ -347,10 +316,10 @@ class HandledWorkTest extends FakeTime {
     }
 
     @Test
-    void withLockAsync_behindAnother_runsInItsTurn() throws InterruptedException {
-        LockHandle first = locks.acquire("job");
-        CompletableFuture<Long> result =
-                locks.withLockAsync("job", held -> CompletableFuture.completedFuture(held.fencingToken()));
+    void callWithHandleAsync_behindAnother_runsInItsTurn() throws InterruptedException {
+        LockHandle first = locks.reentrantLock("job").acquire();
+        CompletableFuture<Long> result = locks.reentrantLock("job")
+                .callWithHandleAsync(held -> CompletableFuture.completedFuture(held.fencingToken()));
         pass(Duration.ofSeconds(5).toMillis());
         assertThat(result).isNotDone();
         long token = first.fencingToken();
@@ -360,8 +329,8 @@ class HandledWorkTest extends FakeTime {
     }
 
     @Test
-    void interruptOnLoss_ofAnActionThatClosesItsHandle_isTheLossToo() {
-        Worker worker = new Worker(INTERRUPTED, held -> {
+    void loss_interruptingAnActionThatClosesItsHandle_isThrown() {
+        Worker worker = new Worker(held -> {
                     try (held) {
                         sleepForEver(held);
                     }
@@ -379,7 +348,7 @@ class HandledWorkTest extends FakeTime {
 
     @Test
     void callWithHandle_ofAnActionThatReleasesALostLock_throwsTheLoss() {
-        assertThatThrownBy(() -> locks.callWithHandle("job", held -> {
+        assertThatThrownBy(() -> locks.reentrantLock("job").callWithHandle(held -> {
                     other.forceUnlock();
                     pass(10_000);
                     return held.release();
@@ -389,8 +358,8 @@ class HandledWorkTest extends FakeTime {
 
     /** As one that completes its stage where its stack has no room. */
     @Test
-    void withLockAsync_whoseReleaseMeetsAnError_releasesAllTheSame() throws InterruptedException {
-        LockHandle real = locks.acquire("job");
+    void callWithHandleAsync_whoseReleaseMeetsAnError_releasesAllTheSame() throws InterruptedException {
+        LockHandle real = locks.reentrantLock("job").acquire();
         AtomicBoolean failed = new AtomicBoolean();
         LockHandle handle = (LockHandle) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {LockHandle.class}, (proxy, method, args) -> {
@@ -399,7 +368,7 @@ class HandledWorkTest extends FakeTime {
                     }
                     return method.invoke(real, args);
                 });
-        CompletableFuture<String> result = HandledWork.begin(
+        CompletableFuture<String> result = HandledWork.start(
                 CompletableFuture.completedFuture(handle), held -> CompletableFuture.completedFuture("done"));
         whileTimePasses(() -> await().until(result::isDone));
         assertThat(result.join()).isEqualTo("done");
@@ -407,14 +376,14 @@ class HandledWorkTest extends FakeTime {
     }
 
     @Test
-    void withLockAsync_ofAStageThatTakesNoDependents_failsAndReleases() {
+    void callWithHandleAsync_ofAStageThatTakesNoDependents_failsAndReleases() {
         CompletionStage<String> deaf = new CompletableFuture<>() {
             @Override
             public CompletableFuture<String> whenComplete(BiConsumer<? super String, ? super Throwable> action) {
                 throw new UnsupportedOperationException("of the test");
             }
         };
-        CompletableFuture<String> result = locks.withLockAsync("job", held -> deaf);
+        CompletableFuture<String> result = locks.reentrantLock("job").callWithHandleAsync(held -> deaf);
         whileTimePasses(() -> await().until(result::isDone));
         assertThatThrownBy(result::join).hasCauseInstanceOf(UnsupportedOperationException.class);
         assertFree();

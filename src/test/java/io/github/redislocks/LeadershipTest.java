@@ -601,7 +601,7 @@ class LeadershipTest extends FakeTime {
                 work,
                 LeaderOptions.defaults(),
                 Leadership.agenda(clock, threads),
-                () -> locks.acquireAsync("job"),
+                () -> locks.reentrantLock("job").acquireAsync(),
                 locks::isClosed);
         all.add(leadership);
         pass(20_000);

@@ -73,7 +73,8 @@ class LeaveTest extends FakeTime {
     @Test
     void successor_whoseEarlierAttemptHasNotLeftYet_isServedAsTheLaterOne() throws InterruptedException {
         inside.mailbox().open(TimeUnit.SECONDS.toNanos(1));
-        RedisReentrantLock fair = locks.fairLock("job");
+        RedisReentrantLock fair =
+                locks.reentrantLock("job", LockOptions.defaults().fair(true));
         lock.lock();
         AtomicReference<Boolean> tried = new AtomicReference<>();
         CountDownLatch locked = new CountDownLatch(1);

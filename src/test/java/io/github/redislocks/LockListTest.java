@@ -53,7 +53,7 @@ class LockListTest {
             jedis.set("something:{else}", "1");
             hold(locks, 1_500);
             hold(others, 2);
-            locks.runWithLock("free", () -> {});
+            locks.reentrantLock("free").runWithLock(() -> {});
             assertThat(names(locks, "*")).containsExactlyInAnyOrder(orders(1_500));
             assertThat(names(locks, "order:7?")).hasSize(10).contains("order:70", "order:79");
             assertThat(names(locks, "order:[12]")).containsExactlyInAnyOrder("order:1", "order:2");

@@ -229,13 +229,14 @@ class LockListenerTest extends FakeTime {
         assertThat(followed.reentrantLock("job").tryLock()).isFalse();
         assertThat(heard).containsExactly("begins job", "ends BUSY");
         heard.clear();
-        CompletableFuture<LockHandle> asked = followed.acquireAsync("job");
+        CompletableFuture<LockHandle> asked = followed.reentrantLock("job").acquireAsync();
         assertThat(heard).containsExactly("begins job");
         asked.cancel(true);
         await().until(() -> heard.contains("ends INTERRUPTED"));
         heard.clear();
         inside(followed).attempts().drain();
-        assertThat(catchThrowable(() -> followed.acquireAsync("job"))).isInstanceOf(IllegalStateException.class);
+        assertThat(catchThrowable(() -> followed.reentrantLock("job").acquireAsync()))
+                .isInstanceOf(IllegalStateException.class);
         assertThat(heard).containsExactly("begins job", "ends FAILED");
         other.unlock();
         whileTimePasses(() -> true, followed::close);
@@ -254,10 +255,10 @@ class LockListenerTest extends FakeTime {
 
     @Test
     void releaseAfter_tellsHowMuchLongerTheLockIsKept() throws InterruptedException {
-        LockHandle handle = observed.acquire("tick");
+        LockHandle handle = observed.reentrantLock("tick").acquire();
         clock.advanceMillis(1_000);
         handle.releaseAfter(Duration.ofSeconds(5));
-        LockHandle late = observed.acquire("other tick");
+        LockHandle late = observed.reentrantLock("other tick").acquire();
         clock.advanceMillis(6_000);
         late.releaseAfter(Duration.ofSeconds(5));
         assertThat(events.stream()

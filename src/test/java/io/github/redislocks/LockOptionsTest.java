@@ -53,7 +53,7 @@ class LockOptionsTest extends FakeTime {
     @ValueSource(longs = {0, 60_000})
     void relockAfterLoss_false_refusesTheThreadUntilUnlockHasToldIt(long residencyMillis) {
         RedisReentrantLock strict =
-                locks.lock("job", PLAIN.relockAfterLoss(false).residency(Duration.ofMillis(residencyMillis)));
+                locks.reentrantLock("job", PLAIN.relockAfterLoss(false).residency(Duration.ofMillis(residencyMillis)));
         strict.lock();
         strict.lock();
         other.forceUnlock();
@@ -75,11 +75,11 @@ class LockOptionsTest extends FakeTime {
     @Test
     void relockAfterLoss_false_refusesAlsoWhatTheClientKeeps() throws Exception {
         LockOptions options = PLAIN.relockAfterLoss(false).residency(MINUTE);
-        RedisReentrantLock strict = locks.lock("job", options);
+        RedisReentrantLock strict = locks.reentrantLock("job", options);
         strict.lock();
         other.forceUnlock();
         pass(10_000);
-        CompletableFuture.runAsync(() -> strict.withLock(() -> null)).get(20, TimeUnit.SECONDS);
+        CompletableFuture.runAsync(() -> strict.callWithLock(() -> null)).get(20, TimeUnit.SECONDS);
         assertThatThrownBy(strict::tryLock).isInstanceOf(LockLostException.class);
         assertThatThrownBy(strict::unlock).isInstanceOf(LockLostException.class);
         assertThat(strict.tryLock()).isTrue();
@@ -88,7 +88,7 @@ class LockOptionsTest extends FakeTime {
 
     @Test
     void fixedLease_isNotRenewed() {
-        RedisReentrantLock brief = locks.lock("job", PLAIN.fixedLease(Duration.ofSeconds(5)));
+        RedisReentrantLock brief = locks.reentrantLock("job", PLAIN.fixedLease(Duration.ofSeconds(5)));
         brief.lock();
         assertThat(brief.remainingLease()).isBetween(Duration.ofMillis(4_900), Duration.ofSeconds(5));
         pass(6_000);
@@ -99,7 +99,7 @@ class LockOptionsTest extends FakeTime {
 
     @Test
     void lease_ofOneLock_isRenewedEveryThirdOfIt() {
-        RedisReentrantLock brief = locks.lock("job", PLAIN.lease(Duration.ofSeconds(3)));
+        RedisReentrantLock brief = locks.reentrantLock("job", PLAIN.lease(Duration.ofSeconds(3)));
         RedisReentrantLock usual = locks.reentrantLock("other");
         brief.lock();
         usual.lock();
@@ -119,8 +119,8 @@ class LockOptionsTest extends FakeTime {
     @Test
     void lease_ofTwoLocks_isNotThatOfTheClient() {
         List<RedisReentrantLock> brief = List.of(
-                locks.lock("job", PLAIN.lease(Duration.ofSeconds(3))),
-                locks.lock("other", PLAIN.lease(Duration.ofSeconds(3))));
+                locks.reentrantLock("job", PLAIN.lease(Duration.ofSeconds(3))),
+                locks.reentrantLock("other", PLAIN.lease(Duration.ofSeconds(3))));
         brief.forEach(RedisReentrantLock::lock);
         pass(9_500);
         assertThat(server.pttl(KEY)).isLessThanOrEqualTo(3_000);
@@ -144,7 +144,7 @@ class LockOptionsTest extends FakeTime {
 
     @Test
     void lease_longerThanTheClients_outlastsAnOutageThatTheUsualDoesNot() {
-        RedisReentrantLock enduring = locks.lock("job", PLAIN.lease(Duration.ofMinutes(5)));
+        RedisReentrantLock enduring = locks.reentrantLock("job", PLAIN.lease(Duration.ofMinutes(5)));
         RedisReentrantLock usual = locks.reentrantLock("other");
         enduring.lock();
         usual.lock();
@@ -161,8 +161,8 @@ class LockOptionsTest extends FakeTime {
 
     @Test
     void leases_ofTwoObjectsOfOneName_theLongerCounts() {
-        RedisReentrantLock brief = locks.lock("job", PLAIN.lease(Duration.ofSeconds(3)));
-        RedisReentrantLock enduring = locks.lock("job", PLAIN.lease(Duration.ofMinutes(5)));
+        RedisReentrantLock brief = locks.reentrantLock("job", PLAIN.lease(Duration.ofSeconds(3)));
+        RedisReentrantLock enduring = locks.reentrantLock("job", PLAIN.lease(Duration.ofMinutes(5)));
         brief.lock();
         enduring.lock();
         assertThat(server.pttl(KEY)).isGreaterThan(290_000);
@@ -175,7 +175,7 @@ class LockOptionsTest extends FakeTime {
 
     @Test
     void retryFor_ofOneLock_endsItsPatienceAndNoOther() {
-        RedisReentrantLock hasty = locks.lock("job", PLAIN.retryFor(Duration.ZERO));
+        RedisReentrantLock hasty = locks.reentrantLock("job", PLAIN.retryFor(Duration.ZERO));
         redis.down(true);
         long began = clock.nanoTime();
         whileTimePasses(() -> assertThatThrownBy(hasty::lock).isInstanceOf(LockUnavailableException.class));
@@ -188,7 +188,7 @@ class LockOptionsTest extends FakeTime {
 
     @Test
     void localReentry_ofOneLock_sendsNothing() {
-        RedisReentrantLock local = locks.lock("job", PLAIN.localReentry(true));
+        RedisReentrantLock local = locks.reentrantLock("job", PLAIN.localReentry(true));
         local.lock();
         local.lock();
         local.unlock();
@@ -226,7 +226,7 @@ class LockOptionsTest extends FakeTime {
 
     @Test
     void fair_isTheFairLockOfThatName() {
-        assertThat(locks.lock("job", PLAIN.fair(true)).isFair()).isTrue();
-        assertThat(locks.lock("job", PLAIN).isFair()).isFalse();
+        assertThat(locks.reentrantLock("job", PLAIN.fair(true)).isFair()).isTrue();
+        assertThat(locks.reentrantLock("job", PLAIN).isFair()).isFalse();
     }
 }

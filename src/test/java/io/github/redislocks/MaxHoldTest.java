@@ -88,7 +88,7 @@ class MaxHoldTest extends FakeTime {
 
     @Test
     void threadOfTheSameClient_thatWaits_hasTheLockThen() throws InterruptedException {
-        LockHandle hung = locks.acquire("job");
+        LockHandle hung = locks.reentrantLock("job").acquire();
         Waiter waiter = new Waiter();
         waiter.start();
         await().until(() -> lock.hasQueuedThread(waiter) && clock.isParked(waiter));
@@ -103,7 +103,7 @@ class MaxHoldTest extends FakeTime {
 
     @Test
     void threadOfAnotherClient_thatWaits_hasTheLockThen_forAsLongAsItsOwnMaxHold() throws InterruptedException {
-        RedisReentrantLock hung = others.lock("job", PLAIN.maxHold(MINUTE));
+        RedisReentrantLock hung = others.reentrantLock("job", PLAIN.maxHold(MINUTE));
         hung.lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
@@ -188,7 +188,7 @@ class MaxHoldTest extends FakeTime {
         Thread watchdog = inside.watchdog().threads().get(0);
         settle();
         long began = clock.nanoTime();
-        locks.lock("job", PLAIN.maxHold(Duration.ofMillis(900))).lock(Duration.ofMinutes(5));
+        locks.reentrantLock("job", PLAIN.maxHold(Duration.ofMillis(900))).lock(Duration.ofMinutes(5));
         await().until(() -> clock.wakeOf(watchdog) == began + 600_000_000);
         lock.unlock();
     }
@@ -217,7 +217,7 @@ class MaxHoldTest extends FakeTime {
         lock.lock(Duration.ofHours(1));
         assertThat(server.pttl(KEY)).isEqualTo(25_000);
         assertThat(lock.remainingLease()).isLessThan(Duration.ofSeconds(25));
-        RedisReentrantLock unlimited = locks.lock("job", PLAIN.maxHold(Duration.ZERO));
+        RedisReentrantLock unlimited = locks.reentrantLock("job", PLAIN.maxHold(Duration.ZERO));
         unlimited.lock();
         assertThat(unlimited.getHoldCount()).isEqualTo(4);
         pass(24_000);
@@ -232,7 +232,7 @@ class MaxHoldTest extends FakeTime {
 
     @Test
     void reentry_ofAHoldWithoutEnd_doesNotGiveItOne() {
-        RedisReentrantLock unlimited = locks.lock("job", PLAIN.maxHold(Duration.ZERO));
+        RedisReentrantLock unlimited = locks.reentrantLock("job", PLAIN.maxHold(Duration.ZERO));
         unlimited.lock();
         lock.lock();
         pass(120_000);
@@ -244,7 +244,7 @@ class MaxHoldTest extends FakeTime {
     /** What it learns of a hold that somebody took, it learns by its renewals. */
     @Test
     void reentry_withALeaseLongerThanTheLimit_leavesTheRenewalsAsOften() {
-        RedisReentrantLock brief = locks.lock("job", PLAIN.maxHold(Duration.ofSeconds(6)));
+        RedisReentrantLock brief = locks.reentrantLock("job", PLAIN.maxHold(Duration.ofSeconds(6)));
         brief.lock();
         brief.lock();
         pass(2_000);
@@ -257,7 +257,7 @@ class MaxHoldTest extends FakeTime {
 
     @Test
     void localReentry_isCountedHere_andDoesNotExtend() {
-        RedisReentrantLock local = locks.lock("job", PLAIN.localReentry(true));
+        RedisReentrantLock local = locks.reentrantLock("job", PLAIN.localReentry(true));
         local.lock();
         pass(5_000);
         local.lock(Duration.ofMinutes(5));
@@ -310,7 +310,8 @@ class MaxHoldTest extends FakeTime {
 
     @Test
     void handle_isToldThatItWasHeldTooLong() throws InterruptedException {
-        LockHandle handle = locks.acquire("job", PLAIN.maxHold(Duration.ofSeconds(90)));
+        LockHandle handle = locks.reentrantLock("job", PLAIN.maxHold(Duration.ofSeconds(90)))
+                .acquire();
         CompletableFuture<LockLost> lost = handle.lost().toCompletableFuture();
         pass(89_000);
         handle.ensureHeld();
@@ -326,7 +327,8 @@ class MaxHoldTest extends FakeTime {
 
     @Test
     void asyncHandle_isLimitedAsWell() {
-        CompletableFuture<LockHandle> pending = locks.acquireAsync("job", PLAIN.maxHold(Duration.ofSeconds(2)));
+        CompletableFuture<LockHandle> pending =
+                locks.reentrantLock("job", PLAIN.maxHold(Duration.ofSeconds(2))).acquireAsync();
         whileTimePasses(pending::join);
         pass(2_000);
         lostOnce(LockLost.Reason.HELD_TOO_LONG);
@@ -346,7 +348,7 @@ class MaxHoldTest extends FakeTime {
 
     @Test
     void fixedLease_thatIsShorter_expires() {
-        RedisReentrantLock brief = locks.lock("job", PLAIN.fixedLease(Duration.ofSeconds(5)));
+        RedisReentrantLock brief = locks.reentrantLock("job", PLAIN.fixedLease(Duration.ofSeconds(5)));
         brief.lock();
         pass(5_000);
         lostOnce(LockLost.Reason.EXPIRED);
@@ -382,7 +384,7 @@ class MaxHoldTest extends FakeTime {
 
     @Test
     void maxHold_shorterThanTheLease_isTheLease() {
-        RedisReentrantLock brief = locks.lock("job", PLAIN.maxHold(Duration.ofSeconds(6)));
+        RedisReentrantLock brief = locks.reentrantLock("job", PLAIN.maxHold(Duration.ofSeconds(6)));
         brief.lock();
         assertThat(server.pttl(KEY)).isEqualTo(6_000);
         pass(2_000);
@@ -398,7 +400,10 @@ class MaxHoldTest extends FakeTime {
     void holdsOfABatch_thatEndSooner_areRenewedForTheirRest_andTheOthersForTheLease() {
         LockOptions endless = PLAIN.maxHold(Duration.ZERO);
         List<RedisReentrantLock> held = List.of(
-                locks.reentrantLock("a"), locks.reentrantLock("b"), locks.lock("c", endless), locks.lock("d", endless));
+                locks.reentrantLock("a"),
+                locks.reentrantLock("b"),
+                locks.reentrantLock("c", endless),
+                locks.reentrantLock("d", endless));
         held.forEach(RedisReentrantLock::lock);
         pass(30_000);
         assertThat(redis.log().count("renew")).as("all by the batch").isZero();
@@ -472,7 +477,7 @@ class MaxHoldTest extends FakeTime {
 
     @Test
     void severalLocks_thatAreTakenByOneRequest_areLimitedAsWell() throws InterruptedException {
-        MultiLockHandle both = locks.acquireAll(List.of("a", "b"));
+        MultiLockHandle both = locks.multiLock(List.of("a", "b")).acquire();
         assertThat(redis.log().count("take_all")).isEqualTo(1);
         pass(59_000);
         both.ensureHeld();

@@ -62,7 +62,8 @@ class MovedReleasesTest extends FakeTime {
 
     @Test
     void fairLock_whoseReleaseTheNewServerNeverGot_isFreedAtOnce() {
-        RedisReentrantLock fair = locks.fairLock("job");
+        RedisReentrantLock fair =
+                locks.reentrantLock("job", LockOptions.defaults().fair(true));
         fair.lock();
         replicate();
         fair.unlock();
@@ -72,7 +73,7 @@ class MovedReleasesTest extends FakeTime {
 
     @Test
     void handle_whoseReleaseTheNewServerNeverGot_isFreedAtOnce() throws InterruptedException {
-        LockHandle handle = locks.acquire("job");
+        LockHandle handle = locks.reentrantLock("job").acquire();
         replicate();
         handle.close();
         failOver();
@@ -81,7 +82,7 @@ class MovedReleasesTest extends FakeTime {
 
     @Test
     void severalLocks_whoseReleaseTheNewServerNeverGot_areFreedAtOnce() throws InterruptedException {
-        MultiLockHandle handle = locks.acquireAll(List.of("job", "more"));
+        MultiLockHandle handle = locks.multiLock(List.of("job", "more")).acquire();
         replicate();
         handle.close();
         failOver();
@@ -91,7 +92,7 @@ class MovedReleasesTest extends FakeTime {
     @Test
     void keptLock_whoseReleaseTheNewServerNeverGot_isFreedAtOnce() {
         LockOptions kept = LockOptions.defaults().residency(Duration.ofSeconds(1));
-        RedisReentrantLock resident = locks.lock("job", kept);
+        RedisReentrantLock resident = locks.reentrantLock("job", kept);
         resident.lock();
         replicate();
         resident.unlock();
@@ -124,7 +125,7 @@ class MovedReleasesTest extends FakeTime {
 
     @Test
     void releaseThatKeepsTheLockTaken_whichTheNewServerNeverGot_keepsItTakenThere() throws InterruptedException {
-        LockHandle handle = locks.acquire("job");
+        LockHandle handle = locks.reentrantLock("job").acquire();
         replicate();
         handle.releaseAfter(Duration.ofSeconds(50));
         failOver();

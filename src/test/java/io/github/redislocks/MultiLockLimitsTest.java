@@ -53,7 +53,7 @@ class MultiLockLimitsTest extends FakeTime {
     @ValueSource(booleans = {false, true})
     void maxHold_endsEach(boolean oneByOne) throws InterruptedException {
         keepToSlots(oneByOne);
-        assertLostAfterAMinute(locks.acquireAll(NAMES, MINUTE));
+        assertLostAfterAMinute(locks.multiLock(NAMES, MINUTE).acquire());
     }
 
     /** What is had first may be had for longer, while nobody works under it. */
@@ -64,7 +64,7 @@ class MultiLockLimitsTest extends FakeTime {
         CompletableFuture<MultiLockHandle> held = new CompletableFuture<>();
         Thread waiter = new Thread(() -> {
             try {
-                held.complete(locks.acquireAll(NAMES, MINUTE));
+                held.complete(locks.multiLock(NAMES, MINUTE).acquire());
             } catch (InterruptedException e) {
                 held.completeExceptionally(e);
             }
@@ -80,13 +80,14 @@ class MultiLockLimitsTest extends FakeTime {
     }
 
     @Test
-    void interruptOnLoss_isRefused() {
-        LockOptions options = LockOptions.defaults().interruptOnLoss(true);
-        assertThatThrownBy(() -> locks.acquireAll(NAMES, options))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("interruptOnLoss");
-        assertThatThrownBy(() -> locks.tryAcquireAll(NAMES, Duration.ZERO, options))
-                .isInstanceOf(IllegalArgumentException.class);
+    void callWithHandle_whoseLockIsLost_isInterrupted() {
+        assertThatThrownBy(() -> locks.multiLock(NAMES).callWithHandle(held -> {
+                    others.reentrantLock("b").forceUnlock();
+                    passUntil(() -> Thread.currentThread().isInterrupted());
+                    return held.isHeld();
+                }))
+                .isInstanceOf(LockLostException.class);
+        assertThat(Thread.interrupted()).isFalse();
     }
 
     /** What befalls the requests of callers. */
@@ -123,10 +124,10 @@ class MultiLockLimitsTest extends FakeTime {
         AtomicReference<Harm> harm = new AtomicReference<>();
         RedisLocks client = harmed(harm);
         clients.add(client);
-        MultiLock multi = client.multiLock("a", "b", "c");
+        MultiLock multi = client.multiLock(List.of("a", "b", "c"));
         multi.lock();
         multi.lock();
-        MultiLockHandle handle = client.acquireAll(List.of("d", "e"));
+        MultiLockHandle handle = client.multiLock(List.of("d", "e")).acquire();
         harm.set((call, timeout) -> {
             throw new IllegalStateException("of the test");
         });
@@ -163,12 +164,12 @@ class MultiLockLimitsTest extends FakeTime {
         if (oneByOne) {
             inside(deaf).monitored().hasSlots();
         }
-        MultiLock multi = deaf.multiLock("a", "b", "c");
+        MultiLock multi = deaf.multiLock(List.of("a", "b", "c"));
         pass(100);
         harm.set(this::hang);
         redis.down(true);
         assertThat(millisUnanswered(() -> multi.tryLock(0, TimeUnit.SECONDS))).isLessThanOrEqualTo(200);
-        assertThat(millisUnanswered(() -> deaf.tryAcquireAll(NAMES, Duration.ZERO)))
+        assertThat(millisUnanswered(() -> deaf.multiLock(NAMES).tryAcquire(Duration.ZERO)))
                 .isLessThanOrEqualTo(200);
         assertThat(millisUnanswered(() -> multi.tryLock(500, TimeUnit.MILLISECONDS)))
                 .isBetween(500L, 700L);

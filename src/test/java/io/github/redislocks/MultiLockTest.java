@@ -26,8 +26,8 @@ class MultiLockTest extends FakeTime {
 
     private static final List<String> NAMES = List.of("a", "b", "c");
 
-    final MultiLock multi = locks.multiLock("c", "a", "b", "a");
-    private final MultiLock elsewhere = others.multiLock("b", "a", "c");
+    final MultiLock multi = locks.multiLock(List.of("c", "a", "b", "a"));
+    private final MultiLock elsewhere = others.multiLock(List.of("b", "a", "c"));
 
     /** What a thread of its own does. */
     private interface Deed {
@@ -77,7 +77,7 @@ class MultiLockTest extends FakeTime {
 
     private MultiLockHandle acquireAll() {
         try {
-            return locks.acquireAll(List.of("b", "c", "a", "b"));
+            return locks.multiLock(List.of("b", "c", "a", "b")).acquire();
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
@@ -170,7 +170,7 @@ class MultiLockTest extends FakeTime {
     private void acquireElsewhere(Duration wait, boolean isFree) {
         whileTimePasses(() -> {
             try {
-                Optional<MultiLockHandle> handle = others.tryAcquireAll(NAMES, wait);
+                Optional<MultiLockHandle> handle = others.multiLock(NAMES).tryAcquire(wait);
                 assertThat(handle.isPresent()).isEqualTo(isFree);
                 handle.ifPresent(MultiLockHandle::close);
             } catch (InterruptedException e) {
@@ -233,7 +233,7 @@ class MultiLockTest extends FakeTime {
             }
         };
         RedisLocks heard = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(listener), clock);
-        MultiLock both = heard.multiLock("b", "a");
+        MultiLock both = heard.multiLock(List.of("b", "a"));
         both.lock();
         both.unlock();
         assertThat(told).containsExactly("had a", "had b", "released b", "released a");
@@ -254,12 +254,12 @@ class MultiLockTest extends FakeTime {
 
     @Test
     void names_thatCannotWork_areRefused() {
-        assertThatThrownBy(locks::multiLock)
+        assertThatThrownBy(() -> locks.multiLock(List.of()))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("at least one name");
-        assertThatThrownBy(() -> locks.multiLock("a", "")).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> locks.acquireAll(List.of())).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> locks.tryAcquireAll(List.of("a", ""), Duration.ZERO))
+        assertThatThrownBy(() -> locks.multiLock(List.of("a", ""))).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> locks.multiLock(List.of()).acquire()).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> locks.multiLock(List.of("a", "")).tryAcquire(Duration.ZERO))
                 .isInstanceOf(IllegalArgumentException.class);
         multi.lock();
         assertThatThrownBy(() -> multi.fencingToken("d"))
@@ -273,7 +273,7 @@ class MultiLockTest extends FakeTime {
 
     @Test
     void oneName_isThatLock() {
-        MultiLock one = locks.multiLock("job");
+        MultiLock one = locks.multiLock(List.of("job"));
         one.lock();
         assertThat(lock.isHeldByCurrentThread()).isTrue();
         lock.lock();
@@ -338,7 +338,7 @@ class MultiLockTest extends FakeTime {
 
     private Optional<MultiLockHandle> tryAcquire(long millis) {
         try {
-            return locks.tryAcquireAll(NAMES, Duration.ofMillis(millis));
+            return locks.multiLock(NAMES).tryAcquire(Duration.ofMillis(millis));
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
@@ -353,7 +353,7 @@ class MultiLockTest extends FakeTime {
         for (RedisLocks client : List.of(locks, others)) {
             for (List<String> names : List.of(List.of("a", "b"), List.of("c", "b"), List.of("b", "a", "c"))) {
                 threads.add(start(thrown, () -> {
-                    MultiLock both = client.multiLock(names.toArray(new String[0]));
+                    MultiLock both = client.multiLock(List.of(names.toArray(new String[0])));
                     for (int i = 0; i < 20; i++) {
                         if (i % 2 == 0) {
                             both.lock();
@@ -361,7 +361,7 @@ class MultiLockTest extends FakeTime {
                             inside.decrementAndGet();
                             both.unlock();
                         } else {
-                            try (MultiLockHandle held = client.acquireAll(names)) {
+                            try (MultiLockHandle held = client.multiLock(names).acquire()) {
                                 assertThat(inside.incrementAndGet()).isOne();
                                 inside.decrementAndGet();
                                 held.ensureHeld();
@@ -397,7 +397,7 @@ class MultiLockTest extends FakeTime {
     }
 
     private void acquireInterruptibly() throws InterruptedException {
-        locks.acquireAll(NAMES).close();
+        locks.multiLock(NAMES).acquire().close();
     }
 
     private void tryForLong() throws InterruptedException {
@@ -414,7 +414,7 @@ class MultiLockTest extends FakeTime {
                 () -> multi.lockInterruptibly(),
                 () -> tryForLong(),
                 () -> multi.tryLock(0, TimeUnit.SECONDS),
-                () -> locks.tryAcquireAll(NAMES, Duration.ZERO))) {
+                () -> locks.multiLock(NAMES).tryAcquire(Duration.ZERO))) {
             Thread.currentThread().interrupt();
             assertThatThrownBy(deed::run).isInstanceOf(InterruptedException.class);
             assertThat(Thread.interrupted()).isFalse();
@@ -472,7 +472,8 @@ class MultiLockTest extends FakeTime {
         LockOptions options = LockOptions.defaults().fixedLease(Duration.ofSeconds(5));
         CompletableFuture<MultiLockHandle> held = new CompletableFuture<>();
         AtomicReference<Throwable> thrown = new AtomicReference<>();
-        Thread waiter = start(thrown, () -> held.complete(locks.acquireAll(NAMES, options)));
+        Thread waiter = start(
+                thrown, () -> held.complete(locks.multiLock(NAMES, options).acquire()));
         passUntil(() -> isWaitedFor("c"));
         pass(20_500);
         theirs.unlock();
@@ -523,7 +524,7 @@ class MultiLockTest extends FakeTime {
         theirs.lock();
         CompletableFuture<MultiLockHandle> held = new CompletableFuture<>();
         AtomicReference<Throwable> thrown = new AtomicReference<>();
-        Thread waiter = start(thrown, () -> held.complete(locks.acquireAll(NAMES)));
+        Thread waiter = start(thrown, () -> held.complete(locks.multiLock(NAMES).acquire()));
         passUntil(() -> isWaitedFor("c"));
         others.reentrantLock("b").forceUnlock();
         pass(11_000);
@@ -583,7 +584,7 @@ class MultiLockTest extends FakeTime {
                     .containsEntry("token", Long.toString(handle.fencingToken(name)));
         }
         assertThat(multi.tryLock()).as("its own thread").isFalse();
-        assertThat(locks.tryAcquire("b", Duration.ZERO)).isEmpty();
+        assertThat(locks.reentrantLock("b").tryAcquire(Duration.ZERO)).isEmpty();
         assertThat(handle.toString()).contains("[a, b, c]", "held");
         pass(60_000);
         handle.ensureHeld();

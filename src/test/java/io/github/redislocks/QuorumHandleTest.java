@@ -36,7 +36,7 @@ class QuorumHandleTest {
 
     @Test
     void acquireAsync_ofAFreeLock_asksForVotesAtOnce() throws Exception {
-        LockHandle handle = get(locks.acquireAsync("job"));
+        LockHandle handle = get(locks.reentrantLock("job").acquireAsync());
         assertThat(handle.isHeld()).isTrue();
         assertThat(Inside.of(locks.client()).holds().all())
                 .as("no request of it was lost on the way")
@@ -48,8 +48,8 @@ class QuorumHandleTest {
 
     @Test
     void acquireAsync_behindAnotherClient_hasTheLockAfterIt() throws Exception {
-        LockHandle first = others.acquire("job");
-        CompletableFuture<LockHandle> second = locks.acquireAsync("job");
+        LockHandle first = others.reentrantLock("job").acquire();
+        CompletableFuture<LockHandle> second = locks.reentrantLock("job").acquireAsync();
         await().until(() ->
                 Inside.of(locks.client()).attempts().all().stream().anyMatch(attempt -> attempt.position() != null));
         assertThat(second).isNotDone();
@@ -63,7 +63,7 @@ class QuorumHandleTest {
     void acquisitions_ofManyNames_areAllServed() throws Exception {
         List<CompletableFuture<LockHandle>> all = new ArrayList<>();
         for (int i = 0; i < 200; i++) {
-            all.add(locks.acquireAsync("job" + i));
+            all.add(locks.reentrantLock("job" + i).acquireAsync());
         }
         for (CompletableFuture<LockHandle> each : all) {
             LockHandle handle = get(each);
@@ -74,7 +74,7 @@ class QuorumHandleTest {
 
     @Test
     void releaseAfter_isRefused_andReleasesNothing() throws Exception {
-        LockHandle handle = locks.acquire("job");
+        LockHandle handle = locks.reentrantLock("job").acquire();
         assertThatThrownBy(() -> handle.releaseAfter(Duration.ofSeconds(1)))
                 .isInstanceOf(UnsupportedOperationException.class)
                 .hasMessageContaining("Release the handle when that time has come");
@@ -86,9 +86,10 @@ class QuorumHandleTest {
 
     @Test
     void maxHold_hasPassed_nextClientGetsTheLock() throws Exception {
-        LockHandle hung = locks.acquire("job", LockOptions.defaults().maxHold(Duration.ofSeconds(1)));
+        LockHandle hung = locks.reentrantLock("job", LockOptions.defaults().maxHold(Duration.ofSeconds(1)))
+                .acquire();
         CompletableFuture<LockLost> lost = hung.lost().toCompletableFuture();
-        LockHandle next = get(others.acquireAsync("job"));
+        LockHandle next = get(others.reentrantLock("job").acquireAsync());
         assertThat(lost.get(30, TimeUnit.SECONDS).reason()).isEqualTo(LockLost.Reason.HELD_TOO_LONG);
         assertThat(next.isHeld()).isTrue();
         assertThat(next.previousHolderLost()).isTrue();
@@ -101,7 +102,9 @@ class QuorumHandleTest {
     void maxHold_limitsWhatEachMasterIsAskedFor() throws Exception {
         FakeClock clock = new FakeClock();
         QuorumTwins.Client client = quorum.connect(clock);
-        LockHandle handle = client.locks.acquire("job", LockOptions.defaults().maxHold(Duration.ofMinutes(1)));
+        LockHandle handle = client.locks
+                .reentrantLock("job", LockOptions.defaults().maxHold(Duration.ofMinutes(1)))
+                .acquire();
         Hold hold = Inside.of(client.locks.client()).holds().all().iterator().next();
         for (int i = 1; i <= 4; i++) {
             clock.advanceMillis(10_000);
@@ -119,13 +122,13 @@ class QuorumHandleTest {
 
     @Test
     void severalLocks_areAcquiredAllOrNone() throws Exception {
-        MultiLock several = others.multiLock("b", "a");
-        try (MultiLockHandle held = locks.acquireAll(List.of("a", "b"))) {
+        MultiLock several = others.multiLock(List.of("b", "a"));
+        try (MultiLockHandle held = locks.multiLock(List.of("a", "b")).acquire()) {
             held.ensureHeld();
             assertThat(several.tryLock()).isFalse();
         }
         several.lock();
-        assertThat(locks.tryAcquireAll(List.of("c", "b"), Duration.ofMillis(50)))
+        assertThat(locks.multiLock(List.of("c", "b")).tryAcquire(Duration.ofMillis(50)))
                 .isEmpty();
         several.unlock();
         await().until(() -> quorum.votes().isEmpty());
@@ -134,6 +137,7 @@ class QuorumHandleTest {
     @Test
     void fairOptions_areRefused() {
         LockOptions fair = LockOptions.defaults().fair(true);
-        assertThatThrownBy(() -> locks.acquireAsync("job", fair)).isInstanceOf(UnsupportedOperationException.class);
+        assertThatThrownBy(() -> locks.reentrantLock("job", fair).acquireAsync())
+                .isInstanceOf(UnsupportedOperationException.class);
     }
 }

@@ -686,7 +686,8 @@ class QuorumTest {
         assertThatThrownBy(one.lock::newCondition)
                 .isInstanceOf(UnsupportedOperationException.class)
                 .hasMessageContaining("Conditions");
-        assertThatThrownBy(() -> one.locks.fairLock("job"))
+        assertThatThrownBy(() ->
+                        one.locks.reentrantLock("job", LockOptions.defaults().fair(true)))
                 .isInstanceOf(UnsupportedOperationException.class)
                 .hasMessageContaining("fair locks");
     }

@@ -28,7 +28,7 @@ class ReleaseAfterTest extends FakeTime {
 
     private static LockHandle acquire(RedisLocks client) {
         try {
-            return client.acquire("job");
+            return client.reentrantLock("job").acquire();
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
@@ -36,7 +36,7 @@ class ReleaseAfterTest extends FakeTime {
 
     private static boolean isBusy(RedisLocks client) {
         try {
-            Optional<LockHandle> handle = client.tryAcquire("job", NO_WAIT);
+            Optional<LockHandle> handle = client.reentrantLock("job").tryAcquire(NO_WAIT);
             handle.ifPresent(LockHandle::close);
             return handle.isEmpty();
         } catch (InterruptedException e) {
@@ -158,7 +158,9 @@ class ReleaseAfterTest extends FakeTime {
     @Test
     void releaseAfter_afterTheDeadline_isFalse() throws InterruptedException {
         for (boolean async : new boolean[] {false, true}) {
-            LockHandle handle = locks.acquire("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(3)));
+            LockHandle handle = locks.reentrantLock(
+                            "job", LockOptions.defaults().fixedLease(Duration.ofSeconds(3)))
+                    .acquire();
             pass(2_980);
             CompletableFuture<Boolean> released = async
                     ? handle.releaseAfterAsync(MINUTE).toCompletableFuture()
@@ -196,9 +198,11 @@ class ReleaseAfterTest extends FakeTime {
         LockHandle handle = acquire(others);
         RedisLocks third = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(), clock);
         clients.add(third);
-        CompletableFuture<LockHandle> first = third.acquireAsync("job", options);
+        CompletableFuture<LockHandle> first =
+                third.reentrantLock("job", options).acquireAsync();
         passUntil(() -> server.zset(KEY + ":queue").size() == 1);
-        CompletableFuture<LockHandle> second = locks.acquireAsync("job", options);
+        CompletableFuture<LockHandle> second =
+                locks.reentrantLock("job", options).acquireAsync();
         passUntil(() -> server.zset(KEY + ":queue").size() == 2);
         settle();
         handle.releaseAfter(Duration.ofMillis(600));
@@ -224,7 +228,7 @@ class ReleaseAfterTest extends FakeTime {
         LockHandle handle = acquire(others);
         RedisLocks dead = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(), clock);
         clients.add(dead);
-        CompletableFuture<LockHandle> never = dead.acquireAsync("job");
+        CompletableFuture<LockHandle> never = dead.reentrantLock("job").acquireAsync();
         passUntil(() -> server.zset(KEY + ":queue").size() == 1);
         Waiter waiter = new Waiter();
         waiter.start();
@@ -246,7 +250,7 @@ class ReleaseAfterTest extends FakeTime {
         Waiter waiter = new Waiter();
         waiter.start();
         await().until(() -> clock.isParked(waiter));
-        CompletableFuture<LockHandle> second = locks.acquireAsync("job");
+        CompletableFuture<LockHandle> second = locks.reentrantLock("job").acquireAsync();
         pass(100);
         handle.releaseAfter(Duration.ofMillis(500));
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
@@ -265,7 +269,7 @@ class ReleaseAfterTest extends FakeTime {
     void acquireAsync_ofAKeptLock_hasItWhenTheTimeIsOver() {
         LockHandle handle = acquire(locks);
         handle.releaseAfter(Duration.ofSeconds(40));
-        CompletableFuture<LockHandle> next = others.acquireAsync("job");
+        CompletableFuture<LockHandle> next = others.reentrantLock("job").acquireAsync();
         passUntil(() -> server.zset(KEY + ":queue").size() == 1);
         settle();
         pass(server.pttl(KEY) - 1);
@@ -515,7 +519,7 @@ class ReleaseAfterTest extends FakeTime {
         int runs = 0;
         for (int tick = 0; tick < 5; tick++) {
             for (RedisLocks pod : List.of(locks, others, third)) {
-                Optional<LockHandle> turn = pod.tryAcquire("job", NO_WAIT);
+                Optional<LockHandle> turn = pod.reentrantLock("job").tryAcquire(NO_WAIT);
                 long left = 60;
                 if (turn.isPresent()) {
                     try (LockHandle held = turn.get()) {

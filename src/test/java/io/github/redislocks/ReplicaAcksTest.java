@@ -418,7 +418,7 @@ class ReplicaAcksTest extends FakeTime {
 
     @Test
     void releaseAfter_tooFew_isSaidAgainUntilThereAreEnough() throws InterruptedException {
-        LockHandle handle = locks.acquire("job");
+        LockHandle handle = locks.reentrantLock("job").acquire();
         redis.confirmBy(1);
         assertThat(handle.releaseAfter(Duration.ofSeconds(20))).isTrue();
         assertThat(handle.isHeld()).isFalse();
@@ -443,7 +443,8 @@ class ReplicaAcksTest extends FakeTime {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void releaseAfter_tooFewBeyondTheDeadline_isNoLoss(boolean async) throws Exception {
-        LockHandle handle = locks.acquire("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(3)));
+        LockHandle handle = locks.reentrantLock("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(3)))
+                .acquire();
         pass(2_955);
         redis.confirmBy(1);
         HeldCalls held = redis.hold(verb("release_after"));

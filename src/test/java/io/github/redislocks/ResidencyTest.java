@@ -372,7 +372,8 @@ class ResidencyTest extends FakeTime {
 
     @Test
     void keepTime_isThatOfTheLockObjectThatWasUsedLast() {
-        RedisReentrantLock hour = locks.lock("job", LockOptions.defaults().residency(Duration.ofHours(1)));
+        RedisReentrantLock hour =
+                locks.reentrantLock("job", LockOptions.defaults().residency(Duration.ofHours(1)));
         use();
         pass(KEPT.toMillis() + 1_001);
         assertThat(locks.countResident())
@@ -480,7 +481,7 @@ class ResidencyTest extends FakeTime {
             return unlocked(lock);
         });
         await().until(() -> server.hash(KEY + ":waiters").size() == 1);
-        LockHandle handle = locks.acquire("job");
+        LockHandle handle = locks.reentrantLock("job").acquire();
         RedisReentrantLock fresh = locks.reentrantLock("job");
         CompletableFuture<Boolean> signals = elsewhere(() -> {
             fresh.lock();
@@ -570,7 +571,7 @@ class ResidencyTest extends FakeTime {
     void tryOfSeveral_ofWhichSomeAreKept_hasAll() throws Exception {
         RedisReentrantLock second = locks.reentrantLock("job2");
         for (RedisLocks client : List.of(others, locks)) {
-            MultiLock several = client.multiLock("free", "job", "job2");
+            MultiLock several = client.multiLock(List.of("free", "job", "job2"));
             use();
             second.lock();
             second.unlock();
@@ -580,7 +581,7 @@ class ResidencyTest extends FakeTime {
         }
         use();
         lock.lock();
-        assertThat(elsewhere(others.multiLock("free", "job")::tryLock).get(20, TimeUnit.SECONDS))
+        assertThat(elsewhere(others.multiLock(List.of("free", "job"))::tryLock).get(20, TimeUnit.SECONDS))
                 .as("a thread holds one")
                 .isFalse();
         lock.unlock();
@@ -604,12 +605,16 @@ class ResidencyTest extends FakeTime {
                 case NO_TIME -> of(client.reentrantLock("job"), lock -> lock.tryLock(0, TimeUnit.SECONDS));
                 case NO_TIME_WITH_LEASE ->
                     of(client.reentrantLock("job"), lock -> lock.tryLock(Duration.ZERO, Duration.ofSeconds(5)));
-                case FAIR_WITHOUT_TIME -> of(client.fairLock("job"), lock -> lock.tryLock(-1, TimeUnit.SECONDS));
-                case HANDLE -> has(client.tryAcquire("job", Duration.ZERO));
-                case SEVERAL -> of(client.multiLock("free", "job", "job2"), Lock::tryLock);
+                case FAIR_WITHOUT_TIME ->
+                    of(
+                            client.reentrantLock("job", LockOptions.defaults().fair(true)),
+                            lock -> lock.tryLock(-1, TimeUnit.SECONDS));
+                case HANDLE -> has(client.reentrantLock("job").tryAcquire(Duration.ZERO));
+                case SEVERAL -> of(client.multiLock(List.of("free", "job", "job2")), Lock::tryLock);
                 case SEVERAL_WITHOUT_TIME ->
-                    of(client.multiLock("free", "job", "job2"), lock -> lock.tryLock(0, TimeUnit.SECONDS));
-                case SEVERAL_HANDLES -> has(client.tryAcquireAll(List.of("free", "job", "job2"), Duration.ZERO));
+                    of(client.multiLock(List.of("free", "job", "job2")), lock -> lock.tryLock(0, TimeUnit.SECONDS));
+                case SEVERAL_HANDLES ->
+                    has(client.multiLock(List.of("free", "job", "job2")).tryAcquire(Duration.ZERO));
             };
         }
 
@@ -739,7 +744,7 @@ class ResidencyTest extends FakeTime {
     @Test
     void whoeverOfThisClientWantsAHoldOfItsOwn_getsIt() throws Exception {
         use();
-        try (LockHandle handle = locks.acquire("job")) {
+        try (LockHandle handle = locks.reentrantLock("job").acquire()) {
             assertThat(handle.fencingToken()).isPositive();
         }
         use();
@@ -749,11 +754,11 @@ class ResidencyTest extends FakeTime {
         assertThat(lock.tryLock(Duration.ofSeconds(1), Duration.ofSeconds(3))).isTrue();
         lock.unlock();
         use();
-        FencedLock fair = locks.fairLock("job");
+        FencedLock fair = locks.reentrantLock("job", LockOptions.defaults().fair(true));
         fair.lock();
         fair.unlock();
         use();
-        MultiLock both = locks.multiLock("job", "job2");
+        MultiLock both = locks.multiLock(List.of("job", "job2"));
         both.lock();
         both.unlock();
         assertThat(losses).isEmpty();
@@ -781,10 +786,11 @@ class ResidencyTest extends FakeTime {
         use();
         pass(1);
         lock.lock();
-        RedisReentrantLock plain = locks.lock("job", LockOptions.defaults().residency(Duration.ZERO));
+        RedisReentrantLock plain =
+                locks.reentrantLock("job", LockOptions.defaults().residency(Duration.ZERO));
         plain.lock();
         assertThat(lock.getHoldCount()).isEqualTo(2);
-        MultiLock both = locks.multiLock("job", "job2");
+        MultiLock both = locks.multiLock(List.of("job", "job2"));
         both.lock();
         assertThat(lock.getHoldCount()).isEqualTo(3);
         both.unlock();
@@ -840,8 +846,8 @@ class ResidencyTest extends FakeTime {
     @Test
     void await_afterALongerLeaseThanThatOfWhoKeptIt_comesBackWithThatLease() throws InterruptedException {
         LockOptions own = LockOptions.defaults().residency(Duration.ofSeconds(20));
-        RedisReentrantLock brief = locks.lock("job", own.lease(Duration.ofSeconds(10)));
-        RedisReentrantLock lasting = locks.lock("job", own.lease(Duration.ofMinutes(1)));
+        RedisReentrantLock brief = locks.reentrantLock("job", own.lease(Duration.ofSeconds(10)));
+        RedisReentrantLock lasting = locks.reentrantLock("job", own.lease(Duration.ofMinutes(1)));
         brief.lock();
         brief.unlock();
         pass(10);

@@ -59,7 +59,8 @@ class ShortLeaseTest extends FakeTime {
         RedisLocks far =
                 RedisLocks.on(distant(roundTripMillis), Settings.DEFAULTS, LossListener.to(losses::add), clock);
         RedisReentrantLock lasting = far.reentrantLock("lasting");
-        RedisReentrantLock brief = far.lock("brief", LockOptions.defaults().lease(shortLease));
+        RedisReentrantLock brief =
+                far.reentrantLock("brief", LockOptions.defaults().lease(shortLease));
         lasting.lock();
         brief.lock();
         await().until(() -> batches.get() > RENEWALS || !losses.isEmpty());
@@ -86,7 +87,8 @@ class ShortLeaseTest extends FakeTime {
                 LossListener.to(losses::add),
                 clock);
         clients.add(near);
-        RedisReentrantLock brief = near.lock("brief", LockOptions.defaults().lease(Duration.ofMillis(leaseMillis)));
+        RedisReentrantLock brief =
+                near.reentrantLock("brief", LockOptions.defaults().lease(Duration.ofMillis(leaseMillis)));
         brief.lock();
         pass(2L * leaseMillis);
         silent.set(1);

@@ -8,6 +8,7 @@ import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.testkit.InMemoryLocks;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.regex.Pattern;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -46,13 +47,13 @@ class ShownNameTest {
         controlsNothing(lock);
         controlsNothing(lock.newCondition(NAME));
         controlsNothing(locks.inspect(NAME));
-        controlsNothing(locks.multiLock(NAME, "usual"));
+        controlsNothing(locks.multiLock(List.of(NAME, "usual")));
         lock.lock();
         controlsNothing(lock);
         controlsNothing(locks.inspect(NAME));
         controlsNothing(locks.list("job*").findFirst().orElseThrow());
         lock.unlock();
-        try (LockHandle handle = locks.acquire(NAME)) {
+        try (LockHandle handle = locks.reentrantLock(NAME).acquire()) {
             controlsNothing(handle);
         }
     }

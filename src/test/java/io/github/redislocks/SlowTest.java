@@ -86,7 +86,7 @@ class SlowTest extends FakeTime {
             RedisReentrantLock lock = others.reentrantLock("many-" + i);
             lock.lock();
             held.add(lock);
-            threads.add(new Thread(() -> locks.runWithLock(lock.getName(), () -> {})));
+            threads.add(new Thread(() -> locks.reentrantLock(lock.getName()).runWithLock(() -> {})));
         }
         threads.forEach(Thread::start);
         await().until(() -> inside.attempts().count() == 7);
@@ -137,7 +137,7 @@ class SlowTest extends FakeTime {
 
     @Test
     void waitForALockThatIsKept_saysSo() throws InterruptedException {
-        others.acquire("job").releaseAfter(Duration.ofSeconds(6));
+        others.reentrantLock("job").acquire().releaseAfter(Duration.ofSeconds(6));
         Waiter waiter = new Waiter();
         waiters.add(waiter);
         waiter.start();
@@ -170,7 +170,7 @@ class SlowTest extends FakeTime {
 
     @Test
     void slowHold_isLoggedOnce_whileItLasts() {
-        locks.runWithLock("quick", () -> pass(7_000));
+        locks.reentrantLock("quick").runWithLock(() -> pass(7_000));
         lock.lock();
         String token = Long.toString(lock.fencingToken());
         String log = Logged.by(() -> {
@@ -207,9 +207,9 @@ class SlowTest extends FakeTime {
         assertThat(locks.held()).isEmpty();
         other.lock();
         startWaiters(2);
-        LockHandle b = locks.acquire("b");
-        LockHandle a = locks.acquire("a");
-        LockHandle lost = locks.acquire("c");
+        LockHandle b = locks.reentrantLock("b").acquire();
+        LockHandle a = locks.reentrantLock("a").acquire();
+        LockHandle lost = locks.reentrantLock("c").acquire();
         others.reentrantLock("c").forceUnlock();
         pass(10_000);
         assertThat(lost.isHeld()).isFalse();

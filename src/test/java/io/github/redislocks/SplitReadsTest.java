@@ -109,7 +109,9 @@ class SplitReadsTest {
     @Test
     void grantThatTheMasterTookBack_isNotBelieved_andTheLockIsHadAtOnce() throws Exception {
         List<Long> waits = new ArrayList<>();
-        for (RedisReentrantLock waiting : List.of(there.reentrantLock("job"), there.fairLock("job"))) {
+        for (RedisReentrantLock waiting : List.of(
+                there.reentrantLock("job"),
+                there.reentrantLock("job", LockOptions.defaults().fair(true)))) {
             for (int i = 0; i < 3; i++) {
                 RedisReentrantLock lock = here.reentrantLock("job");
                 lock.lock();

@@ -20,7 +20,7 @@ class TokenCountTest {
 
     private static void use(RedisLocks locks, int names) {
         for (int i = 0; i < names; i++) {
-            locks.runWithLock("order-" + i, () -> {});
+            locks.reentrantLock("order-" + i).runWithLock(() -> {});
         }
     }
 

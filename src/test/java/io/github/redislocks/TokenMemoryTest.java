@@ -258,7 +258,7 @@ class TokenMemoryTest extends FakeTime {
                 Jedis jedis = a.client()) {
             for (RedisLocks locks : List.of(single, quorum)) {
                 for (int i = 0; i < 3; i++) {
-                    locks.runWithLock("job", () -> {});
+                    locks.reentrantLock("job").runWithLock(() -> {});
                 }
                 RedisReentrantLock unattended = locks.reentrantLock("long");
                 unattended.lock(Duration.ofHours(1));

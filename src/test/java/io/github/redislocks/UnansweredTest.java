@@ -203,8 +203,9 @@ class UnansweredTest extends FakeTime {
     private void acquireForAFixedLease(int times, Fault fault) throws Exception {
         RedisReentrantLock second = others.reentrantLock("second");
         second.lock();
-        FutureTask<MultiLockHandle> acquiring = new FutureTask<>(() -> locks.acquireAll(
-                List.of("job", "second"), LockOptions.defaults().fixedLease(Duration.ofSeconds(20))));
+        FutureTask<MultiLockHandle> acquiring = new FutureTask<>(() -> locks.multiLock(
+                        List.of("job", "second"), LockOptions.defaults().fixedLease(Duration.ofSeconds(20)))
+                .acquire());
         new Thread(acquiring).start();
         await().until(() -> server.zset("redis-locks:{second}:queue").size() == 1);
         pass(5_500);
@@ -676,7 +677,7 @@ class UnansweredTest extends FakeTime {
         lock.lock();
         Hold hold = inside.holds().all().iterator().next();
         HeldCalls busy = redis.hold(verb("release"));
-        CompletableFuture<LockHandle> handle = locks.acquireAsync("busy");
+        CompletableFuture<LockHandle> handle = locks.reentrantLock("busy").acquireAsync();
         whileTimePasses(() -> await().until(handle::isDone));
         handle.join().releaseAsync();
         busy.awaitParked(1, Duration.ofSeconds(20));
@@ -695,10 +696,9 @@ class UnansweredTest extends FakeTime {
     void fixedLease_ofALockThatWasLostMeanwhile_isEndedInRedis() {
         RedisReentrantLock second = others.reentrantLock("second");
         second.lock(Duration.ofHours(2));
-        FutureTask<Boolean> acquiring = new FutureTask<>(() -> locks.tryAcquireAll(
-                        List.of("job", "second"),
-                        Duration.ofMillis(3_564_050),
-                        LockOptions.defaults().fixedLease(Duration.ofHours(1)))
+        FutureTask<Boolean> acquiring = new FutureTask<>(() -> locks.multiLock(
+                        List.of("job", "second"), LockOptions.defaults().fixedLease(Duration.ofHours(1)))
+                .tryAcquire(Duration.ofMillis(3_564_050))
                 .isPresent());
         new Thread(acquiring).start();
         await().until(() -> server.zset("redis-locks:{second}:queue").size() == 1);

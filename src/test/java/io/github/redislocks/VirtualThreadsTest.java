@@ -177,7 +177,8 @@ class VirtualThreadsTest {
 
     @Test
     void fairLock_byAThousandWaiting_servesAll() {
-        RedisReentrantLock lock = locks.fairLock("fair");
+        RedisReentrantLock lock =
+                locks.reentrantLock("fair", LockOptions.defaults().fair(true));
         lock.lock();
         AtomicInteger served = new AtomicInteger();
         List<Thread> threads = start(FAIR, number -> {
@@ -204,7 +205,8 @@ class VirtualThreadsTest {
         AtomicInteger sent = new AtomicInteger();
         List<Thread> threads = start(MANY, number -> {
             RedisReentrantLock lock = number % 3 == 0
-                    ? locks.fairLock("lock" + number % lockCount)
+                    ? locks.reentrantLock(
+                            "lock" + number % lockCount, LockOptions.defaults().fair(true))
                     : locks.reentrantLock("lock" + number % lockCount);
             try {
                 if (number % 2 == 0) {

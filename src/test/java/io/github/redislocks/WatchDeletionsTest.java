@@ -34,7 +34,7 @@ class WatchDeletionsTest extends FakeTime {
 
     private LockHandle acquire(String name, LockOptions options) {
         try {
-            return locks.acquire(name, options);
+            return locks.reentrantLock(name, options).acquire();
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
@@ -111,7 +111,7 @@ class WatchDeletionsTest extends FakeTime {
         CompletableFuture<LockLost> news = news(handle);
         pass(WATCHED_MILLIS);
         CompletableFuture<LockHandle> next =
-                locks.acquireAsync("job", LockOptions.defaults().fair(true));
+                locks.reentrantLock("job", LockOptions.defaults().fair(true)).acquireAsync();
         passUntil(() -> server.zset(KEY + ":queue").size() == 1);
         pass(WATCHED_MILLIS);
         server.del(KEY);
@@ -262,7 +262,8 @@ class WatchDeletionsTest extends FakeTime {
     void deletion_afterARenewedReentryWasLeftAtOnce_isToldAtOnce() {
         for (boolean local : new boolean[] {false, true}) {
             losses.clear();
-            RedisReentrantLock named = locks.lock("job", LockOptions.defaults().localReentry(local));
+            RedisReentrantLock named =
+                    locks.reentrantLock("job", LockOptions.defaults().localReentry(local));
             named.lock(Duration.ofMinutes(1));
             named.lock();
             named.unlock();
@@ -285,7 +286,8 @@ class WatchDeletionsTest extends FakeTime {
             names.add("job " + (10 + i));
         }
         // More than one request takes.
-        MultiLockHandle all = locks.acquireAll(names, LockOptions.defaults().fixedLease(Duration.ofMinutes(1)));
+        MultiLockHandle all = locks.multiLock(names, LockOptions.defaults().fixedLease(Duration.ofMinutes(1)))
+                .acquire();
         CompletableFuture<LockLost> news = all.lost().toCompletableFuture();
         pass(WATCHED_MILLIS);
         server.del("redis-locks:{job 17}");

@@ -35,10 +35,10 @@ class WithLockTest extends FakeTime {
 
     @Test
     void call_anyAction_returnsItsValueAndUnlocks() {
-        assertThat(lock.withLock(this::hold)).endsWith("held 1");
-        assertThat(locks.withLock("job", this::hold)).endsWith("held 1");
-        assertThat(lock.<Object>withLock(() -> null)).isNull();
-        assertThat(locks.callWithLock("job", this::hold)).endsWith("held 1");
+        assertThat(lock.callWithLock(this::hold)).endsWith("held 1");
+        assertThat(locks.reentrantLock("job").callWithLock(this::hold)).endsWith("held 1");
+        Object nothing = lock.callWithLock(() -> null);
+        assertThat(nothing).isNull();
         assertThat(lock.isHeldByCurrentThread()).isFalse();
         assertThat(other.tryLock()).isTrue();
         other.unlock();
@@ -47,7 +47,7 @@ class WithLockTest extends FakeTime {
     @Test
     void call_methodReferenceToAnOverload_needsNoCast() {
         Counter counter = new Counter();
-        int next = lock.withLock(counter::next);
+        int next = lock.callWithLock(counter::next);
         lock.runWithLock(counter::next);
         assertThat(next).isEqualTo(1);
         assertThat(counter.value).isEqualTo(2);
@@ -59,7 +59,7 @@ class WithLockTest extends FakeTime {
         lock.runWithLock(() -> held.set(lock.isHeldByCurrentThread()));
         assertThat(held).isTrue();
         held.set(false);
-        locks.runWithLock("job", () -> held.set(lock.isHeldByCurrentThread()));
+        locks.reentrantLock("job").runWithLock(() -> held.set(lock.isHeldByCurrentThread()));
         assertThat(held).isTrue();
         assertThat(lock.isHeldByCurrentThread()).isFalse();
     }
@@ -71,7 +71,7 @@ class WithLockTest extends FakeTime {
                     throw failure;
                 }))
                 .isSameAs(failure);
-        assertThatThrownBy(() -> locks.runWithLock("job", () -> {
+        assertThatThrownBy(() -> locks.reentrantLock("job").runWithLock(() -> {
                     throw failure;
                 }))
                 .isSameAs(failure);
@@ -92,15 +92,15 @@ class WithLockTest extends FakeTime {
 
     @Test
     void tryCall_freeOrBusy_tellsThemApartWhateverTheActionReturns() throws InterruptedException {
-        assertThat(lock.tryWithLock(NO_TIME, this::hold).get()).endsWith("held 1");
-        LockedResult<Object> nothing = lock.tryWithLock(NO_TIME, () -> null);
+        assertThat(lock.tryCallWithLock(NO_TIME, this::hold).get()).endsWith("held 1");
+        LockedResult<Object> nothing = lock.tryCallWithLock(NO_TIME, () -> null);
         assertThat(nothing.ran()).isTrue();
         assertThat(nothing.get()).isNull();
         assertThat(nothing.orElse("busy")).isNull();
 
         other.lock();
         AtomicBoolean ran = new AtomicBoolean();
-        LockedResult<Boolean> busy = lock.tryWithLock(NO_TIME, () -> ran.getAndSet(true));
+        LockedResult<Boolean> busy = lock.tryCallWithLock(NO_TIME, () -> ran.getAndSet(true));
         assertThat(busy.ran()).isFalse();
         assertThat(ran).isFalse();
         assertThat(busy.orElse(true)).isTrue();

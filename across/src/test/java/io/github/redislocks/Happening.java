@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("ImmutableEnumChecker") // The code of a cell keeps no state, and nobody changes the cells.
 enum Happening {
     RELEASED("by `unlock()`, `close()`, or the end of the action", LossScene::release, noLoss()),
-    KEPT("by `releaseAfter` (handles of one lock)", LossScene::keep, noLoss()),
+    KEPT("by `releaseAfter` (handles)", LossScene::keep, noLoss()),
     OLD("as the lease of its acquisition is over", scene -> {}, noLoss(), noLoss(), told(Reason.EXPIRED, IN_TIME)),
     STALLED(
             "as its process stood still for longer than the lease",

@@ -94,16 +94,7 @@ record Way(String call, boolean isForgotten, Body body) {
         thread("FencedLock.lockInterruptibly()", FencedLock::lockInterruptibly);
         thread("FencedLock.tryLock(long,TimeUnit)", l -> taken(() -> l.tryLock(9, SECONDS)));
         thread("FencedLock.tryLock(Duration)", l -> taken(() -> l.tryLock(WAIT)));
-        work("FencedLock.withLock(Supplier)", s -> s.lock().withLock(s::stay));
-        work("FencedLock.callWithLock(LockedCall)", s -> s.lock().callWithLock(s::stay));
-        work("FencedLock.runWithLock(LockedRun)", s -> s.lock().runWithLock(s::stay));
-        work("FencedLock.tryWithLock(Duration,Supplier)", s -> s.ran(s.lock().tryWithLock(WAIT, s::stay)));
-        work(
-                "FencedLock.tryCallWithLock(Duration,LockedCall)",
-                s -> s.ran(s.lock().tryCallWithLock(WAIT, s::stay)));
-        work(
-                "FencedLock.tryRunWithLock(Duration,LockedRun)",
-                s -> taken(() -> s.lock().tryRunWithLock(WAIT, s::stay)));
+        actions("FencedLock", Site::lock);
 
         row("a thread that does not wait", "plain, fair, resident, named");
         thread("FencedLock.tryLock()", l -> taken(l::tryLock));
@@ -132,12 +123,9 @@ record Way(String call, boolean isForgotten, Body body) {
         timedOut("Condition.awaitUntil(Date)", c -> c.awaitUntil(Date.from(Instant.EPOCH)));
 
         row("a thread, by a name", "plain, resident, waited");
-        work("Locks.withLock(String,Supplier)", s -> s.locks.withLock(s.name, s::stay));
-        work("Locks.callWithLock(String,LockedCall)", s -> s.locks.callWithLock(s.name, s::stay));
-        work("Locks.runWithLock(String,LockedRun)", s -> s.locks.runWithLock(s.name, s::stay));
         work(
-                "LockedTransactions.withLock(String,Function)",
-                s -> s.transactions().withLock(s.name, s::stay));
+                "LockedTransactions.callWithLock(String,Function)",
+                s -> s.transactions().callWithLock(s.name, s::stay));
         work(
                 "LockedTransactions.runWithLock(String,Consumer)",
                 s -> s.transactions().runWithLock(s.name, s::stay));
@@ -162,50 +150,26 @@ record Way(String call, boolean isForgotten, Body body) {
         row("a thread, by a name, that does not wait", "plain, resident");
         registered("DistributedLock.tryLock()", l -> taken(l::tryLock));
 
-        row("a thread with several locks", "plain, waited");
+        row("a thread with several locks", "plain, fair, named, waited");
         several("MultiLock.lock()", MultiLock::lock);
         several("MultiLock.lockInterruptibly()", MultiLock::lockInterruptibly);
         several("MultiLock.tryLock(long,TimeUnit)", l -> taken(() -> l.tryLock(9, SECONDS)));
+        several("MultiLock.tryLock(Duration)", l -> taken(() -> l.tryLock(WAIT)));
+        actions("MultiLock", site -> site.several(2));
 
         row("a thread with several locks that does not wait", "plain");
         several("MultiLock.tryLock()", l -> taken(l::tryLock));
 
-        row("a handle", "plain, waited");
-        handle("Locks.acquire(String)", s -> s.locks.acquire(s.name));
-        handle(
-                "Locks.tryAcquire(String,Duration)",
-                s -> s.locks.tryAcquire(s.name, WAIT).orElseThrow());
-        handle("Locks.acquireAsync(String)", s -> s.locks.acquireAsync(s.name).get());
-        work("Locks.callWithHandle(String,HandleCall)", s -> s.locks.callWithHandle(s.name, s::stay));
-        work("Locks.runWithHandle(String,HandleRun)", s -> s.locks.runWithHandle(s.name, s::stay));
-        work("Locks.withLockAsync(String,Function)", s -> s.stayAsync(work -> s.locks.withLockAsync(s.name, work)));
-        handle("Locks.acquireAll(Collection)", s -> s.locks.acquireAll(s.names(MANY)));
-        handle(
-                "Locks.tryAcquireAll(Collection,Duration)",
-                s -> s.locks.tryAcquireAll(s.names(2), WAIT).orElseThrow());
-        work("@Locked(atLeast)", s -> LockedWork.under(s.locks).keeping(s.name, () -> s.stay("a handle")));
+        row("a handle", "plain, fair, named, waited");
+        handle("FencedLock.acquire()", site -> site.lock().acquire());
+        handles("FencedLock", Site::lock);
 
-        row("a handle with options", "plain, fair, named, waited");
-        handle("Locks.acquire(String,LockOptions)", s -> s.locks.acquire(s.name, s.options));
-        handle(
-                "Locks.tryAcquire(String,Duration,LockOptions)",
-                s -> s.locks.tryAcquire(s.name, WAIT, s.options).orElseThrow());
-        handle(
-                "Locks.acquireAsync(String,LockOptions)",
-                s -> s.locks.acquireAsync(s.name, s.options).get());
-        work(
-                "Locks.callWithHandle(String,LockOptions,HandleCall)",
-                s -> s.locks.callWithHandle(s.name, s.options, s::stay));
-        work(
-                "Locks.runWithHandle(String,LockOptions,HandleRun)",
-                s -> s.locks.runWithHandle(s.name, s.options, s::stay));
-        work(
-                "Locks.withLockAsync(String,LockOptions,Function)",
-                s -> s.stayAsync(work -> s.locks.withLockAsync(s.name, s.options, work)));
-        handle("Locks.acquireAll(Collection,LockOptions)", s -> s.locks.acquireAll(s.names(MANY), s.options));
-        handle(
-                "Locks.tryAcquireAll(Collection,Duration,LockOptions)",
-                s -> s.locks.tryAcquireAll(s.names(2), WAIT, s.options).orElseThrow());
+        row("a handle of several locks", "plain, fair, named, waited");
+        handle("MultiLock.acquire()", site -> site.several(MANY).acquire());
+        handles("MultiLock", site -> site.several(2));
+
+        row("a handle, by a name", "plain, waited");
+        work("@Locked(atLeast)", s -> LockedWork.under(s.locks).keeping(s.name, () -> s.stay("a handle")));
 
         row("a leader", "plain, waited");
         work("Locks.leadership(String,LeaderWork)", s -> s.lead(work -> s.locks.leadership(s.name, work)));
@@ -242,6 +206,39 @@ record Way(String call, boolean isForgotten, Body body) {
         });
     }
 
+    /** The ways of a thread that runs an action under a lock. */
+    private static void actions(String type, Function<Site, LeasedLock<?>> lock) {
+        work(type + ".callWithLock(LockedCall)", s -> lock.apply(s).callWithLock(() -> s.stay(lock.apply(s))));
+        work(type + ".runWithLock(LockedRun)", s -> lock.apply(s).runWithLock(() -> s.stay(lock.apply(s))));
+        work(
+                type + ".tryCallWithLock(Duration,LockedCall)",
+                s -> s.ran(lock.apply(s).tryCallWithLock(WAIT, () -> s.stay(lock.apply(s)))));
+        work(
+                type + ".tryRunWithLock(Duration,LockedRun)",
+                s -> taken(() -> lock.apply(s).tryRunWithLock(WAIT, () -> s.stay(lock.apply(s)))));
+    }
+
+    /** The ways of a handle, but for the first. */
+    private static <H extends Handle> void handles(String type, Function<Site, LeasedLock<H>> lock) {
+        handle(type + ".tryAcquire(Duration)", s -> lock.apply(s).tryAcquire(WAIT).orElseThrow());
+        handle(type + ".acquireAsync()", s -> lock.apply(s).acquireAsync().get());
+        handle(
+                type + ".tryAcquireAsync(Duration)",
+                s -> lock.apply(s).tryAcquireAsync(WAIT).get().orElseThrow());
+        work(type + ".callWithHandle(HandleCall)", s -> lock.apply(s).callWithHandle(s::stay));
+        work(type + ".runWithHandle(HandleRun)", s -> lock.apply(s).runWithHandle(s::stay));
+        work(
+                type + ".tryCallWithHandle(Duration,HandleCall)",
+                s -> s.ran(lock.apply(s).tryCallWithHandle(WAIT, s::stay)));
+        work(
+                type + ".tryRunWithHandle(Duration,HandleRun)",
+                s -> taken(() -> lock.apply(s).tryRunWithHandle(WAIT, s::stay)));
+        work(type + ".callWithHandleAsync(Function)", s -> s.stayAsync(lock.apply(s)::callWithHandleAsync));
+        work(
+                type + ".tryCallWithHandleAsync(Duration,Function)",
+                s -> s.stayAsync(work -> lock.apply(s).tryCallWithHandleAsync(WAIT, work)));
+    }
+
     private static void thread(String call, Take<FencedLock> take) {
         locked(call, Site::lock, List.of(take));
     }
@@ -255,7 +252,7 @@ record Way(String call, boolean isForgotten, Body body) {
     }
 
     private static void several(String call, Take<MultiLock> take) {
-        locked(call, site -> site.locks.multiLock(site.names(2).toArray(new String[0])), List.of(take));
+        locked(call, site -> site.several(2), List.of(take));
     }
 
     private static <L extends Lock> void locked(String call, Function<Site, L> make, List<Take<L>> takes) {
@@ -338,13 +335,14 @@ record Way(String call, boolean isForgotten, Body body) {
         }
 
         RedisReentrantLock lock() {
-            return locks.lock(name, options);
+            return locks.reentrantLock(name, options);
         }
 
-        List<String> names(int count) {
-            return IntStream.range(0, count)
+        MultiLock several(int count) {
+            List<String> names = IntStream.range(0, count)
                     .mapToObj(i -> i == 0 ? name : name + " and " + i)
                     .toList();
+            return locks.multiLock(names, options);
         }
 
         RedisLocksRegistry registry() {
@@ -369,11 +367,11 @@ record Way(String call, boolean isForgotten, Body body) {
             assertThat(result.ran()).isTrue();
         }
 
-        void stayAsync(Function<Function<LockHandle, CompletionStage<Boolean>>, CompletableFuture<Boolean>> begin)
-                throws Exception {
+        <H extends Handle, R> void stayAsync(
+                Function<Function<H, CompletionStage<Boolean>>, CompletableFuture<R>> start) throws Exception {
             CompletableFuture<Object> given = new CompletableFuture<>();
             CompletableFuture<Boolean> done = new CompletableFuture<>();
-            CompletableFuture<Boolean> result = begin.apply(handle -> {
+            CompletableFuture<R> result = start.apply(handle -> {
                 given.complete(handle);
                 return done;
             });

@@ -32,8 +32,8 @@ final class HandleLine {
     HandleLine(RedisLocks holding, RedisLocks waiting) {
         this.waiting = waiting;
         this.held = holder(holding, name);
-        this.first = waiting.acquireAsync(name);
-        this.second = waiting.acquireAsync(name);
+        this.first = waiting.reentrantLock(name).acquireAsync();
+        this.second = waiting.reentrantLock(name).acquireAsync();
         boolean stands = Aside.await(
                 OnTwin.Slow.LIMIT.toNanos(),
                 () -> waiting == holding || !SERVER.zset(keys.all().get(1)).isEmpty());
@@ -45,7 +45,7 @@ final class HandleLine {
     /** A handle that has a lock which is free. */
     static RedisLockHandle holder(RedisLocks locks, String name) {
         try {
-            return (RedisLockHandle) locks.acquire(name);
+            return (RedisLockHandle) locks.reentrantLock(name).acquire();
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }

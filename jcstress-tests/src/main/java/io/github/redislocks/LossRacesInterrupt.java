@@ -15,7 +15,7 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: with {@code interruptOnLoss} a loss interrupts the action once, while it runs, and never what its thread does
+ * Claim: a loss interrupts an action with a handle once, while it runs, and never what its thread does
  * afterwards; if it comes too late for the action to notice, nothing of it stays.
  *
  * <pre>
@@ -179,9 +179,9 @@ public class LossRacesInterrupt {
         private boolean lost;
         private boolean thrown;
 
-        <E extends Exception> void run(HandleRun<E> action) throws E {
+        <E extends Exception> void run(HandleRun<LockHandle, E> action) throws E {
             try {
-                HandledWork.<Object, E>call(handle, RedisLockHandle::firstNews, held -> {
+                HandledWork.<LockHandle, Object, E>call(handle, held -> {
                     action.run(held);
                     return name;
                 });

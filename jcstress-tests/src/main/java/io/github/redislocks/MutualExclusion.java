@@ -104,8 +104,8 @@ public class MutualExclusion {
     @State
     public static class TwinFair {
         private final String name = OnTwin.name();
-        private final RedisReentrantLock here = OnTwin.Live.HERE.fairLock(name);
-        private final RedisReentrantLock there = OnTwin.Live.THERE.fairLock(name);
+        private final RedisReentrantLock here = OnTwin.Live.HERE.reentrantLock(name, LockOptions.defaults().fair(true));
+        private final RedisReentrantLock there = OnTwin.Live.THERE.reentrantLock(name, LockOptions.defaults().fair(true));
         private final Room room = new Room(Room.A_MOMENT_NANOS);
 
         @Actor
@@ -188,8 +188,8 @@ public class MutualExclusion {
     @State
     public static class RedisFair {
         private final String name = OnTwin.name();
-        private final RedisReentrantLock here = OnRedis.HERE.fairLock(name);
-        private final RedisReentrantLock there = OnRedis.THERE.fairLock(name);
+        private final RedisReentrantLock here = OnRedis.HERE.reentrantLock(name, LockOptions.defaults().fair(true));
+        private final RedisReentrantLock there = OnRedis.THERE.reentrantLock(name, LockOptions.defaults().fair(true));
         private final Room room = new Room(Room.A_MOMENT_NANOS);
 
         @Actor

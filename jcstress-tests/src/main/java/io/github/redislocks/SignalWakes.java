@@ -57,8 +57,8 @@ public class SignalWakes {
 
         Box(RedisLocks taking, RedisLocks putting, boolean fair, long patienceMillis) {
             String name = OnTwin.name();
-            this.inside = fair ? taking.fairLock(name) : taking.reentrantLock(name);
-            this.outside = fair ? putting.fairLock(name) : putting.reentrantLock(name);
+            this.inside = fair ? taking.reentrantLock(name, LockOptions.defaults().fair(true)) : taking.reentrantLock(name);
+            this.outside = fair ? putting.reentrantLock(name, LockOptions.defaults().fair(true)) : putting.reentrantLock(name);
             this.patienceMillis = patienceMillis;
         }
 

@@ -152,13 +152,13 @@ class LockMetricsTest extends FakeTime {
     @Test
     void kept_showsALockUntilSomebodyHasItOrForcesIt() throws InterruptedException {
         for (String name : List.of("a", "b", "c")) {
-            measured.acquire(name).releaseAfter(Duration.ofMinutes(5));
+            measured.reentrantLock(name).acquire().releaseAfter(Duration.ofMinutes(5));
         }
         assertThat(gauge(LockMetrics.KEPT)).isEqualTo(3);
         measured.reentrantLock("a").forceUnlock();
         assertThat(gauge(LockMetrics.KEPT)).isEqualTo(2);
         clock.advanceMillis(301_000);
-        measured.runWithLock("b", () -> {});
+        measured.reentrantLock("b").runWithLock(() -> {});
         assertThat(gauge(LockMetrics.KEPT)).isEqualTo(1);
     }
 
@@ -199,7 +199,7 @@ class LockMetricsTest extends FakeTime {
     void locks_withATag_haveMetersForEachValue() {
         measure(new LockMetrics(name -> name.substring(0, name.indexOf(':'))));
         for (String name : List.of("order:1", "order:2", "user:1")) {
-            measured.runWithLock(name, () -> {});
+            measured.reentrantLock(name).runWithLock(() -> {});
         }
         assertThat(registry.get(LockMetrics.HOLD)
                         .tag(LockMetrics.LOCK, "order")
@@ -224,7 +224,7 @@ class LockMetricsTest extends FakeTime {
         failing.bindTo(new SimpleMeterRegistry());
         RedisLocks both = RedisLocks.on(redis, Settings.DEFAULTS, List.of(failing, metrics), clock);
         clients.add(both);
-        String log = Logged.by(() -> List.of("order:1", "user:1").forEach(name -> both.runWithLock(name, () -> {})));
+        String log = Logged.by(() -> List.of("order:1", "user:1").forEach(name -> both.reentrantLock(name).runWithLock(() -> {})));
         assertThat(waits("acquired")).isEqualTo(2);
         assertThat(log).contains("LockMetrics failed for", "of the test");
         whileTimePasses(both::close);
@@ -235,7 +235,7 @@ class LockMetricsTest extends FakeTime {
     void locks_withoutATag_shareTheirMeters() {
         int before = registry.getMeters().size();
         for (int i = 0; i < 20; i++) {
-            measured.runWithLock("order:" + i, () -> {});
+            measured.reentrantLock("order:" + i).runWithLock(() -> {});
         }
         assertThat(registry.getMeters()).hasSize(before);
         assertThat(registry.getMeters())

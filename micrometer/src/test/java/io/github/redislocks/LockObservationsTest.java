@@ -90,7 +90,7 @@ class LockObservationsTest extends FakeTime {
     void acquisitionAndHold_areChildrenOfWhatTheCallerDoes() {
         other("order:4711").lock();
         CompletableFuture<LockHandle> asked =
-                Observation.createNotStarted("request", registry).observe(() -> observed.acquireAsync("order:4711"));
+                Observation.createNotStarted("request", registry).observe(() -> observed.reentrantLock("order:4711").acquireAsync());
         seen().hasObservationWithNameEqualTo(WAIT).that().isNotStopped();
         other("order:4711").unlock();
         passUntil(asked::isDone);
@@ -147,7 +147,7 @@ class LockObservationsTest extends FakeTime {
 
     @Test
     void severalLocks_areObservedEach() throws InterruptedException {
-        observed.acquireAll(List.of("a", "b")).release();
+        observed.multiLock(List.of("a", "b")).acquire().release();
         seen().hasNumberOfObservationsWithNameEqualTo(WAIT, 2)
                 .hasNumberOfObservationsWithNameEqualTo(HOLD, 2)
                 .forAllObservationsWithNameEqualTo(HOLD, hold -> hold.hasLowCardinalityKeyValue("outcome", "released"));

@@ -144,8 +144,8 @@ class ResidencyEventsTest extends FakeTime {
         job.lock();
         job.unlock();
         job.unlock();
-        keeper.runWithLock("elsewhere", () -> {});
-        keeper.acquire("job").close();
+        keeper.reentrantLock("elsewhere").runWithLock(() -> {});
+        keeper.reentrantLock("job").acquire().close();
         assertThat(acquired).extracting(LockAcquired::isLocal).containsExactly(false, true, true, false, false);
         assertThat(registry.get(LockMetrics.LOCAL)
                         .tag(LockMetrics.LOCK, "kind")
@@ -283,7 +283,7 @@ class ResidencyEventsTest extends FakeTime {
     @Test
     void handle_needsAHoldOfItsOwn() throws Exception {
         keep();
-        keeper.acquire("job").close();
+        keeper.reentrantLock("job").acquire().close();
         assertOnly(LockGivenUp.Reason.OWN_HOLD);
     }
 

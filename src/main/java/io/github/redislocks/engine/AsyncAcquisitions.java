@@ -87,6 +87,9 @@ public final class AsyncAcquisitions {
         /** It has the lock. */
         void acquired(Hold hold);
 
+        /** The lock was busy for as long as the caller had time. */
+        void busy();
+
         /** It will not have it. */
         void failed(Throwable failure);
     }
@@ -96,9 +99,9 @@ public final class AsyncAcquisitions {
      *
      * @throws IllegalStateException if the client is closed
      */
-    public Pending begin(LockKeys keys, HandleOwner owner, Attempt.Request request, long retryForNanos, Caller caller) {
+    public Pending begin(LockKeys keys, HandleOwner owner, Attempt.Request request, WaitLimit limit, Caller caller) {
         startThread();
-        Pending pending = new Pending(keys, owner, request, WaitLimit.endless(retryForNanos), caller);
+        Pending pending = new Pending(keys, owner, request, limit, caller);
         open.add(pending);
         try {
             owner.wakes(pending);
@@ -318,7 +321,7 @@ public final class AsyncAcquisitions {
             if (hold != null) {
                 succeed(hold);
             } else if (pause < 0) {
-                throw new IllegalStateException("An acquisition without a time ended by a time");
+                end(LockNotAcquired.Outcome.BUSY, caller::busy);
             } else if (pause != Long.MAX_VALUE) {
                 lookAgain(now + pause);
             }
@@ -340,7 +343,8 @@ public final class AsyncAcquisitions {
         /** Too few replicas have confirmed it: begins another attempt after a pause, as long as that may help. */
         private void pauseOrFail(RedisException.Unacknowledged e) {
             long now = clock.nanoTime();
-            if (limit.isPast(monitored.replication(keys.lock()).age(now))) {
+            if (!limit.waits()
+                    || limit.isTooLate(monitored.replication(keys.lock()).age(now), now)) {
                 boolean silent = monitored.of(keys.lock()).silence(now) > 0;
                 fail(unavailable.notAcknowledged(keys, now - beganNanos, silent, e), LockNotAcquired.Outcome.FAILED);
                 return;
@@ -374,6 +378,10 @@ public final class AsyncAcquisitions {
         }
 
         private void fail(Throwable failure, LockNotAcquired.Outcome outcome) {
+            end(outcome, () -> caller.failed(failure));
+        }
+
+        private void end(LockNotAcquired.Outcome outcome, Runnable result) {
             end();
             if (!told.compareAndSet(false, true)) {
                 return;
@@ -383,12 +391,12 @@ public final class AsyncAcquisitions {
                     try {
                         events.notAcquired(keys, clock, beganNanos, outcome, call);
                     } finally {
-                        caller.failed(failure);
+                        result.run();
                     }
                 });
             } catch (Throwable e) {
                 // There was no memory for a task: the user's code runs here, late rather than never.
-                caller.failed(failure);
+                result.run();
                 throw e;
             }
         }

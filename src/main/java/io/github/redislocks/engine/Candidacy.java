@@ -2,7 +2,6 @@ package io.github.redislocks.engine;
 
 import io.github.redislocks.LeaderWork;
 import io.github.redislocks.LockHandle;
-import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Clock;
@@ -14,12 +13,10 @@ import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -41,14 +38,8 @@ public final class Candidacy extends Agenda.Matter {
      * What it runs for.
      *
      * @param interrupts whether the thread of the work is interrupted when the work should end
-     * @param losses the news of the loss of a handle, on which nothing depends that may block
      */
-    public record Office(
-            String name,
-            LeaderWork work,
-            boolean interrupts,
-            Function<LockHandle, CompletionStage<LockLost>> losses,
-            Agenda agenda) {}
+    public record Office(String name, LeaderWork work, boolean interrupts, Agenda agenda) {}
 
     /**
      * Whom it asks.

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * A future that its user may end, as by a cancel or a timeout. Its maker hears of that before anything runs that
  * depends on the future, since that runs in no order, and may block.
  */
-public final class EndableFuture<T extends @Nullable Object> extends CompletableFuture<T> {
+public class EndableFuture<T extends @Nullable Object> extends CompletableFuture<T> {
 
     private volatile Runnable onEnd = () -> {};
 

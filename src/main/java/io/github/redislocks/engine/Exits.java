@@ -82,12 +82,13 @@ final class Exits {
     }
 
     /**
-     * Releases a handle's hold; to be called once.
+     * Releases a handle's hold. Call once.
      *
      * @param keptMillis how long after the hold began the lock stays taken; 0 if not at all
+     * @param byNanos when the caller stops waiting for Redis
      */
-    void releaseHandle(LockObject lock, Hold hold, long keptMillis) {
-        release(lock, hold, keptMillis, NEVER);
+    void releaseHandle(LockObject lock, Hold hold, long keptMillis, long byNanos) {
+        release(lock, hold, keptMillis, byNanos);
     }
 
     /**

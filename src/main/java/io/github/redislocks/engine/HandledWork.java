@@ -1,44 +1,78 @@
 package io.github.redislocks.engine;
 
+import io.github.redislocks.Handle;
 import io.github.redislocks.HandleCall;
-import io.github.redislocks.LockHandle;
-import io.github.redislocks.LockLost;
+import io.github.redislocks.HandleRun;
 import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockedCall;
+import io.github.redislocks.LockedResult;
+import io.github.redislocks.LockedRun;
 import io.github.redislocks.concurrent.Interruption;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.BiConsumer;
+import java.util.concurrent.locks.Lock;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Work that has a lock by a handle, and whose end releases the lock. */
+/** Work under a lock: the end of the work releases the lock. */
 public final class HandledWork {
 
     private HandledWork() {}
 
-    /**
-     * Has the calling thread do the work, and releases the lock.
-     *
-     * @param losses the news of the loss of a handle, on which nothing depends that may block: it interrupts the thread
-     *     while it does the work; null if nothing does
-     */
-    public static <T extends @Nullable Object, E extends Exception> T call(
-            LockHandle held, @Nullable Function<LockHandle, CompletionStage<LockLost>> losses, HandleCall<T, E> action)
+    /** An action that returns nothing, as an action that returns a value. */
+    public static <E extends Exception> LockedCall<Boolean, E> call(LockedRun<E> action) {
+        Objects.requireNonNull(action, "action");
+        return () -> {
+            action.run();
+            return Boolean.TRUE;
+        };
+    }
+
+    /** An action that returns nothing, as an action that returns a value. */
+    public static <H extends Handle, E extends Exception> HandleCall<H, Boolean, E> call(HandleRun<H, E> action) {
+        Objects.requireNonNull(action, "action");
+        return held -> {
+            action.run(held);
+            return Boolean.TRUE;
+        };
+    }
+
+    /** Runs an action of the calling thread, which holds the lock, and unlocks. */
+    public static <T extends @Nullable Object, E extends Exception> T callAndUnlock(Lock held, LockedCall<T, E> action)
             throws E {
-        Interruption interruption = null;
         T result;
         try {
-            if (losses != null) {
-                interruption = new Interruption();
-                begin(interruption, losses.apply(held));
+            result = action.call();
+        } catch (Throwable e) {
+            try {
+                held.unlock();
+            } catch (RuntimeException | Error met) {
+                // The action's exception has precedence, since it may be the cause or the consequence of a loss.
+                e.addSuppressed(met);
             }
+            throw e;
+        }
+        held.unlock();
+        return result;
+    }
+
+    /** Runs an action on the calling thread, which the loss of the handle interrupts, and releases the handle. */
+    public static <H extends Handle, T extends @Nullable Object, E extends Exception> T call(
+            H held, HandleCall<? super H, T, E> action) throws E {
+        Interruption interruption = new Interruption();
+        T result;
+        try {
+            interruption.begin();
+            CompletionStage<Void> unused = EarlyNews.of(held).thenAccept(loss -> interruption.interrupt());
             result = action.call(held);
         } catch (Throwable e) {
-            boolean interrupted = interruption != null && interruption.end();
+            boolean interrupted = interruption.end();
             LockLostException met = releaseAfter(held, e);
-            // If there is none, the work may have closed its handle.
+            // Without a loss, the work may have closed its handle.
             LockLostException loss = interrupted && met == null ? lossOf(held) : met;
             if (interrupted && loss != null && e instanceof InterruptedException) {
                 // Nobody else interrupted the caller.
@@ -50,9 +84,7 @@ public final class HandledWork {
             }
             throw e;
         }
-        if (interruption != null) {
-            interruption.end();
-        }
+        interruption.end();
         held.close();
         LockLostException loss = lossOf(held);
         if (loss != null) {
@@ -62,16 +94,11 @@ public final class HandledWork {
         return result;
     }
 
-    private static void begin(Interruption interruption, CompletionStage<LockLost> lost) {
-        interruption.begin();
-        CompletionStage<Void> unused = lost.thenAccept(loss -> interruption.interrupt());
-    }
-
     /**
      * Releases after the work has thrown, and returns the loss or adds to the exception what else comes of that. The
      * work's exception has precedence, since it may be the cause or the consequence of a loss.
      */
-    private static @Nullable LockLostException releaseAfter(LockHandle held, Throwable thrown) {
+    private static @Nullable LockLostException releaseAfter(Handle held, Throwable thrown) {
         try {
             held.close();
             return null;
@@ -84,7 +111,7 @@ public final class HandledWork {
     }
 
     /** How the lock was lost; null if the work released it by itself. */
-    private static @Nullable LockLostException lossOf(LockHandle held) {
+    private static @Nullable LockLostException lossOf(Handle held) {
         try {
             held.ensureHeld();
             return null;
@@ -96,46 +123,60 @@ public final class HandledWork {
     }
 
     /**
-     * Begins the work when its lock is had, and releases the lock when the stage of the work has ended.
+     * Starts the work when its lock is acquired, and releases the lock when the stage of the work has completed.
      *
-     * @param acquired the lock; cancelled if nobody wants the result any more
+     * @param acquired the lock; cancelled if the result is not wanted any more
      */
-    public static <T extends @Nullable Object> CompletableFuture<T> begin(
-            CompletableFuture<LockHandle> acquired, Function<? super LockHandle, ? extends CompletionStage<T>> action) {
-        Async<T> work = new Async<>(action);
-        try {
-            work.result.onEnd(() -> acquired.cancel(false));
-            CompletableFuture<?> unused = acquired.whenComplete(work);
-        } catch (Throwable e) {
-            acquired.cancel(false);
-            throw e;
-        }
+    public static <H extends Handle, T extends @Nullable Object> CompletableFuture<T> start(
+            CompletableFuture<H> acquired, Function<? super H, ? extends CompletionStage<T>> action) {
+        Async<H, T, T> work = new Async<>(action, value -> value);
+        work.whenComplete(acquired, work::run);
         return work.result;
     }
 
-    /** One work of {@link #begin}; is told of its lock. */
-    private static final class Async<T extends @Nullable Object> implements BiConsumer<LockHandle, Throwable> {
+    /** As {@link #start}, unless the lock is busy. */
+    public static <H extends Handle, T extends @Nullable Object> CompletableFuture<LockedResult<T>> tryStart(
+            CompletableFuture<Optional<H>> acquired, Function<? super H, ? extends CompletionStage<T>> action) {
+        Async<H, T, LockedResult<T>> work = new Async<>(action, LockedResult::of);
+        work.whenComplete(
+                acquired, held -> held.ifPresentOrElse(work::run, () -> work.result.succeed(LockedResult.busy())));
+        return work.result;
+    }
 
-        final EndableFuture<T> result = new EndableFuture<>();
-        private final Function<? super LockHandle, ? extends CompletionStage<T>> action;
+    /** Work that no thread waits for. T: the value of its stage, R: the result for the caller. */
+    private static final class Async<H extends Handle, T extends @Nullable Object, R extends @Nullable Object> {
 
-        Async(Function<? super LockHandle, ? extends CompletionStage<T>> action) {
+        final EndableFuture<R> result = new EndableFuture<>();
+        private final Function<? super H, ? extends CompletionStage<T>> action;
+        private final Function<T, R> resultOf;
+
+        Async(Function<? super H, ? extends CompletionStage<T>> action, Function<T, R> resultOf) {
             this.action = action;
+            this.resultOf = resultOf;
         }
 
-        @Override
-        public void accept(@Nullable LockHandle held, @Nullable Throwable failure) {
-            if (held == null) {
-                result.fail(failure);
-            } else if (result.isDone()) {
-                // Cancelled at the moment at which the lock was had.
-                CompletionStage<Boolean> unused = held.releaseAsync();
-            } else {
-                run(held);
+        <A> void whenComplete(CompletableFuture<A> acquired, Consumer<A> next) {
+            try {
+                result.onEnd(() -> acquired.cancel(false));
+                CompletableFuture<?> unused = acquired.whenComplete((value, failure) -> {
+                    if (failure == null) {
+                        next.accept(value);
+                    } else {
+                        result.fail(failure);
+                    }
+                });
+            } catch (Throwable e) {
+                acquired.cancel(false);
+                throw e;
             }
         }
 
-        private void run(LockHandle held) {
+        void run(H held) {
+            if (result.isDone()) {
+                // Cancelled at the moment of the grant.
+                CompletionStage<Boolean> unused = held.releaseAsync();
+                return;
+            }
             try {
                 CompletionStage<T> stage =
                         Objects.requireNonNull(action.apply(held), "The action under the lock returned no stage: null");
@@ -145,14 +186,14 @@ public final class HandledWork {
             }
         }
 
-        private void release(LockHandle held, @Nullable T value, @Nullable Throwable thrown) {
+        private void release(H held, @Nullable T value, @Nullable Throwable thrown) {
             try {
-                begin(held, value, thrown);
+                startRelease(held, value, thrown);
             } catch (Throwable e) {
-                // Whoever completes a stage may have no room on its stack: once more, on another.
+                // The thread that completes a stage may have no room on its stack: try again on another thread.
                 try {
-                    CompletableFuture<?> unused = CompletableFuture.runAsync(() -> begin(held, value, thrown))
-                            .whenComplete((begun, again) -> failIf(again));
+                    CompletableFuture<?> unused = CompletableFuture.runAsync(() -> startRelease(held, value, thrown))
+                            .whenComplete((started, again) -> failIf(again));
                 } catch (Throwable again) {
                     failIf(again);
                 }
@@ -165,8 +206,8 @@ public final class HandledWork {
             }
         }
 
-        /** Begins the release, whose end is that of the work. */
-        private void begin(LockHandle held, @Nullable T value, @Nullable Throwable thrown) {
+        /** Starts the release; the work ends with it. */
+        private void startRelease(H held, @Nullable T value, @Nullable Throwable thrown) {
             CompletionStage<?> unused = held.releaseAsync().whenComplete((released, e) -> {
                 LockLostException lost = Boolean.TRUE.equals(released) ? null : lossOf(held);
                 if (thrown != null) {
@@ -186,7 +227,7 @@ public final class HandledWork {
 
         @SuppressWarnings("NullAway") // Null only where the stage's value is.
         private void complete(@Nullable T value) {
-            result.succeed(value);
+            result.succeed(resultOf.apply(value));
         }
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks.engine;
 
+import io.github.redislocks.Handle;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.StackSpace;
@@ -11,9 +12,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /** The common part of the handles of one lock and of several: an owner, the news of a loss, and one end. */
-abstract class RedisHandle {
+abstract class RedisHandle implements Handle, EarlyNews {
 
-    private final LockClient client;
+    final LockClient client;
     private final LossNews news = new LossNews();
     private final HandleOwner owner;
     private final AtomicBoolean ended = new AtomicBoolean();
@@ -38,6 +39,9 @@ abstract class RedisHandle {
      */
     abstract void end(long keptMillis);
 
+    /** Checks a time that the locks are to stay taken after their release, and returns it in milliseconds. */
+    abstract long checkKept(Duration sinceAcquired);
+
     /** As {@link #end}, without waiting; onEnd: called with whether all was released and nothing lost. */
     abstract void endLater(long keptMillis, Consumer<Boolean> onEnd);
 
@@ -45,6 +49,7 @@ abstract class RedisHandle {
         return owner;
     }
 
+    @Override
     public final String owner() {
         return owner.id;
     }
@@ -57,24 +62,28 @@ abstract class RedisHandle {
         return new IllegalMonitorStateException(this + ": a handle is for one possession, so acquire another.");
     }
 
+    @Override
     public final boolean isHeld() {
         return !isEnded() && isValid();
     }
 
+    @Override
     public final Duration remainingLease() {
         return isEnded() ? Duration.ZERO : Duration.ofNanos(remainingNanos());
     }
 
+    @Override
     public final CompletionStage<LockLost> lost() {
         return news.forUsers(client);
     }
 
-    /** The news of a loss as early as the library can have it, on a thread that runs no code of users. */
-    final CompletionStage<LockLost> firstNews() {
+    @Override
+    public final CompletionStage<LockLost> firstNews() {
         client.listen();
         return news.first;
     }
 
+    @Override
     public final void close() {
         StackSpace.ensure();
         if (ended.compareAndSet(false, true)) {
@@ -82,11 +91,17 @@ abstract class RedisHandle {
         }
     }
 
+    @Override
     public final boolean release() {
         return release(0);
     }
 
-    final boolean release(long keptMillis) {
+    @Override
+    public final boolean releaseAfter(Duration sinceAcquired) {
+        return release(checkKept(sinceAcquired));
+    }
+
+    private boolean release(long keptMillis) {
         StackSpace.ensure();
         if (!ended.compareAndSet(false, true)) {
             return false;
@@ -99,11 +114,17 @@ abstract class RedisHandle {
         }
     }
 
+    @Override
     public final CompletionStage<Boolean> releaseAsync() {
         return releaseAsync(0);
     }
 
-    final CompletionStage<Boolean> releaseAsync(long keptMillis) {
+    @Override
+    public final CompletionStage<Boolean> releaseAfterAsync(Duration sinceAcquired) {
+        return releaseAsync(checkKept(sinceAcquired));
+    }
+
+    private CompletionStage<Boolean> releaseAsync(long keptMillis) {
         CompletableFuture<Boolean> released = new CompletableFuture<>();
         CompletionStage<Boolean> stage = released.minimalCompletionStage();
         // An error behind this line would leave a hold that nobody can end, so the stack is checked before.

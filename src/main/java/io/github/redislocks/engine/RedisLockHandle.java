@@ -1,13 +1,15 @@
 package io.github.redislocks.engine;
 
 import io.github.redislocks.LockHandle;
-import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.lease.Losses;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.concurrent.CompletionStage;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -27,10 +29,37 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
         return sync;
     }
 
-    /** The handle has the lock from now on. */
-    public RedisLockHandle of(Hold acquired) {
-        hold = acquired;
-        return this;
+    /** Acquires the lock, for which the calling thread waits. Nothing if the lock was busy. */
+    public Optional<LockHandle> acquire(WaitLimit limit, boolean renewed) throws InterruptedException {
+        hold = sync.acquire(handleOwner(), limit, renewed);
+        return hold == null ? Optional.empty() : Optional.of(this);
+    }
+
+    /** Acquires the lock, for which no thread waits. */
+    public <R> CompletableFuture<R> acquireAsync(
+            WaitLimit limit, boolean renewed, AcquireFuture<LockHandle, R> future) {
+        Attempt.Request request = new Attempt.Request(sync.leaseMillis(), renewed, sync.isFair(), sync.maxHoldMillis());
+        AsyncAcquisitions.Pending pending =
+                client.async.begin(sync.keys(), handleOwner(), request, limit, new AsyncAcquisitions.Caller() {
+                    @Override
+                    public void acquired(Hold acquired) {
+                        hold = acquired;
+                        future.acquired(RedisLockHandle.this);
+                    }
+
+                    @Override
+                    public void busy() {
+                        future.busy();
+                    }
+
+                    @Override
+                    public void failed(Throwable failure) {
+                        future.failed(failure);
+                    }
+                });
+        // A user who completes the future does not want the lock any more.
+        future.onEnd(pending.cancellation);
+        return future;
     }
 
     private Hold hold() {
@@ -50,6 +79,11 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
     @Override
     void end(long keptMillis) {
         sync.releaseHandle(hold(), keptMillis);
+    }
+
+    @Override
+    long checkKept(Duration sinceAcquired) {
+        return sync.checkKept(sinceAcquired);
     }
 
     @Override
@@ -89,21 +123,6 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
     @Override
     public boolean previousHolderLost() {
         return held().previousLost;
-    }
-
-    /** The news of the loss of any handle, as early as the library can have it. */
-    public static CompletionStage<LockLost> firstNews(LockHandle handle) {
-        return handle instanceof RedisLockHandle own ? own.firstNews() : handle.lost();
-    }
-
-    @Override
-    public boolean releaseAfter(Duration sinceAcquired) {
-        return release(sync.checkKept(sinceAcquired));
-    }
-
-    @Override
-    public CompletionStage<Boolean> releaseAfterAsync(Duration sinceAcquired) {
-        return releaseAsync(sync.checkKept(sinceAcquired));
     }
 
     /** Names the lock, and whether it is held, with which token. Asks no server. */

@@ -3,7 +3,10 @@ package io.github.redislocks.engine;
 import io.github.redislocks.MultiLockHandle;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.state.Held;
+import io.github.redislocks.state.WaitLimit;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /** The handle of several locks. Thread-safe. */
@@ -18,8 +21,26 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
         this.several = several;
     }
 
+    /**
+     * Acquires the locks, for which the calling thread waits. Nothing if one was busy. Each try is of a handle of its
+     * own, which has lost nothing yet.
+     */
+    public static Optional<MultiLockHandle> acquire(
+            LockClient client, SeveralLocks several, WaitLimit limit, boolean renewed) throws InterruptedException {
+        while (true) {
+            RedisMultiLockHandle handle = new RedisMultiLockHandle(client, several);
+            Held[] held = several.acquire(handle.handleOwner(), limit, renewed);
+            if (held == null) {
+                return Optional.empty();
+            }
+            if (held.length > 0) {
+                return Optional.of(handle.of(held));
+            }
+        }
+    }
+
     /** The handle has the locks from now on. */
-    public RedisMultiLockHandle of(Held[] acquired) {
+    RedisMultiLockHandle of(Held[] acquired) {
         holds = acquired;
         return this;
     }
@@ -36,12 +57,17 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
 
     @Override
     void end(long keptMillis) {
-        several.release(holds);
+        several.release(holds, keptMillis);
+    }
+
+    @Override
+    long checkKept(Duration sinceAcquired) {
+        return several.parts().get(0).checkKept(sinceAcquired);
     }
 
     @Override
     void endLater(long keptMillis, Consumer<Boolean> onEnd) {
-        several.releaseLater(holds, onEnd);
+        several.releaseLater(holds, keptMillis, onEnd);
     }
 
     @Override
@@ -58,7 +84,8 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
 
     @Override
     public void ensureHeld() {
-        if (isEnded() || !several.ensureHeld(holds)) {
+        // A loss is named first, even after the release.
+        if (!several.ensureHeld(holds) || isEnded()) {
             throw over();
         }
     }

@@ -230,16 +230,22 @@ public final class SeveralLocks {
                 hold.waitsForOthers();
             }
         }
+        complete(had, limit, request.renewed());
+        return true;
+    }
+
+    /** Has the times of the holds count from now on, when the last has been acquired. */
+    void complete(Held[] had, WaitLimit limit, boolean renewed) {
+        int last = had.length - 1;
         for (int i = 0; i < last; i++) {
             if (had[i] instanceof Hold hold) {
                 hold.hasOthers(clock.nanoTime());
                 watchdog.wakeAt(hold.warningNanos());
             }
         }
-        for (int i = 0; i < last && !request.renewed(); i++) {
+        for (int i = 0; i < last && !renewed; i++) {
             parts.get(i).fix(had[i], byNanos(limit));
         }
-        return true;
     }
 
     /** By when what follows the last acquisition is to be answered. */
@@ -332,11 +338,13 @@ public final class SeveralLocks {
     }
 
     /**
-     * Ends all, those behind which nobody waits by one request, and the others the last first. Then throws what was
+     * Ends all: those that nobody waits for by one request, the others one by one, the last first. Then throws what was
      * met: of several losses the first, to which the others are added as suppressed. Waits for one command timeout at
      * most.
+     *
+     * @param keptMillis how long after the holds began the locks stay taken; 0 if not at all, as for all threads
      */
-    public void release(Held[] held) {
+    public void release(Held[] held, long keptMillis) {
         long by;
         @Nullable Ending[] begun;
         Freed freed;
@@ -344,7 +352,7 @@ public final class SeveralLocks {
             StackSpace.ensure();
             by = clock.nanoTime() + own.commandTimeoutNanos();
             begun = new Ending[held.length];
-            freed = freeTogether(held, begun, by);
+            freed = keptMillis > 0 ? Freed.NONE : freeTogether(held, begun, by);
         } catch (Throwable e) {
             strand(held);
             throw e;
@@ -356,7 +364,9 @@ public final class SeveralLocks {
             int count = hold.count();
             try {
                 Ending ending = begun[i];
-                if (ending == null) {
+                if (keptMillis > 0) {
+                    exits.releaseHandle(parts.get(i), (Hold) hold, keptMillis, by);
+                } else if (ending == null) {
                     parts.get(i).unlock(hold, by);
                 } else if (freed.has(hold)) {
                     exits.freed(parts.get(i), ending);
@@ -443,13 +453,13 @@ public final class SeveralLocks {
      *
      * @param onEnd told once whether all were released in good order, by the thread that tells handles
      */
-    public void releaseLater(Held[] held, Consumer<Boolean> onEnd) {
+    public void releaseLater(Held[] held, long keptMillis, Consumer<Boolean> onEnd) {
         int next = held.length - 1;
         try {
             StackSpace.ensure();
             Ends ends = new Ends(held.length, onEnd);
             for (; next >= 0; next--) {
-                exits.releaseHandleLater(parts.get(next), (Hold) held[next], 0, ends);
+                exits.releaseHandleLater(parts.get(next), (Hold) held[next], keptMillis, ends);
             }
         } finally {
             for (; next >= 0; next--) {

@@ -263,7 +263,7 @@ public class Sync extends LockObject {
      * @param keptMillis how long after the hold began the lock stays taken; 0 if not at all
      */
     public void releaseHandle(Hold hold, long keptMillis) {
-        engine.exits.releaseHandle(this, hold, keptMillis);
+        engine.exits.releaseHandle(this, hold, keptMillis, Exits.NEVER);
     }
 
     /**

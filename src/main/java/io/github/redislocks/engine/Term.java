@@ -92,8 +92,7 @@ public final class Term implements LeaderTerm, Runnable {
     private @Nullable Throwable lead() {
         try {
             interruption.begin();
-            CompletionStage<Void> unused =
-                    candidacy.office().losses().apply(handle).thenAccept(loss -> stop(Optional.of(loss)));
+            CompletionStage<Void> unused = EarlyNews.of(handle).thenAccept(loss -> stop(Optional.of(loss)));
             if (!isStopping()) {
                 atWork = true;
                 LOG.info("Elected leader of \"{}\": {}", Shown.of(name()), handle);

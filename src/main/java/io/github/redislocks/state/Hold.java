@@ -480,9 +480,9 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
         }
     }
 
-    /** Whether its release, not answered yet, is to keep the lock taken. */
+    /** Whether its release keeps the lock taken. */
     public boolean isToKeep() {
-        return owner.keptMillis() > 0;
+        return owner.keepsMillis() > 0;
     }
 
     /**

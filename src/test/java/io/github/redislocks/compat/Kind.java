@@ -1,5 +1,6 @@
 package io.github.redislocks.compat;
 
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.fixture.RedisServers;
 import java.time.Duration;
@@ -59,7 +60,11 @@ enum Kind {
         }
 
         private Subject by(RedisLocks client, String lockName) {
-            return Subject.of(kind.fair ? client.fairLock(lockName) : client.reentrantLock(lockName));
+            return Subject.of(
+                    kind.fair
+                            ? client.reentrantLock(
+                                    lockName, LockOptions.defaults().fair(true))
+                            : client.reentrantLock(lockName));
         }
 
         /** A lock that has nothing to do with this one but its maker. */

@@ -3,6 +3,7 @@ package io.github.redislocks.compat;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
@@ -48,7 +49,9 @@ class OtherJvmTest {
     @BeforeEach
     void connect() {
         locks = RedisLocks.connect(RedisServers.shared().uri());
-        lock = order.equals("fair") ? locks.fairLock(name) : locks.reentrantLock(name);
+        lock = order.equals("fair")
+                ? locks.reentrantLock(name, LockOptions.defaults().fair(true))
+                : locks.reentrantLock(name);
         localQueue = locks.reentrantLock(gateName);
         condition = lock.newCondition();
         goOn = localQueue.newCondition();

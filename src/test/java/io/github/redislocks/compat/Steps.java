@@ -1,5 +1,6 @@
 package io.github.redislocks.compat;
 
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import java.util.Arrays;
@@ -20,8 +21,12 @@ final class Steps {
             for (String step : Arrays.asList(args).subList(2, args.length)) {
                 String verb = step.substring(0, step.indexOf(':'));
                 String name = step.substring(step.indexOf(':') + 1);
-                RedisReentrantLock lock =
-                        made.computeIfAbsent(name, key -> fair ? locks.fairLock(key) : locks.reentrantLock(key));
+                RedisReentrantLock lock = made.computeIfAbsent(
+                        name,
+                        key -> fair
+                                ? locks.reentrantLock(
+                                        key, LockOptions.defaults().fair(true))
+                                : locks.reentrantLock(key));
                 Condition condition = conditions.computeIfAbsent(name, key -> lock.newCondition());
                 switch (verb) {
                     case "lock" -> lock.lock();

@@ -3,6 +3,7 @@ package io.github.redislocks.contract;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.CommandCount;
@@ -50,7 +51,8 @@ class FairOrderTest {
     }
 
     private RedisReentrantLock lock(int number) {
-        return (number % 2 == 0 ? here : there).fairLock("item");
+        return (number % 2 == 0 ? here : there)
+                .reentrantLock("item", LockOptions.defaults().fair(true));
     }
 
     /** Starts a thread and waits until it has its place. */
@@ -74,7 +76,7 @@ class FairOrderTest {
     void waiters_ofTwoClients_areServedInOrderOfArrival() throws InterruptedException {
         List<Integer> served = new CopyOnWriteArrayList<>();
         List<Integer> arrived = new ArrayList<>();
-        here.fairLock("item").lock();
+        here.reentrantLock("item", LockOptions.defaults().fair(true)).lock();
         for (int i = 0; i < 20; i++) {
             // Not alternating: 0 0 1 1 0 0 ...
             int number = i;
@@ -86,7 +88,7 @@ class FairOrderTest {
                 lock.unlock();
             });
         }
-        here.fairLock("item").unlock();
+        here.reentrantLock("item", LockOptions.defaults().fair(true)).unlock();
         join();
         assertThat(served).isEqualTo(arrived);
         assertThat(jedis.keys("*")).containsExactly("redis-locks:{item}:fence");
@@ -95,10 +97,10 @@ class FairOrderTest {
     @Test
     void waiterThatLeaves_costsTheOthersNothing() throws InterruptedException {
         List<String> served = new CopyOnWriteArrayList<>();
-        here.fairLock("item").lock();
+        here.reentrantLock("item", LockOptions.defaults().fair(true)).lock();
         Thread first = queue(() -> {
             try {
-                there.fairLock("item").lockInterruptibly();
+                there.reentrantLock("item", LockOptions.defaults().fair(true)).lockInterruptibly();
                 served.add("interrupted");
             } catch (InterruptedException e) {
                 served.add("left");
@@ -113,20 +115,21 @@ class FairOrderTest {
         first.join();
         // It has waited a moment for its leave, which goes on in the background if that was too short.
         await().until(() -> jedis.zcard(QUEUE) == 1);
-        here.fairLock("item").unlock();
+        here.reentrantLock("item", LockOptions.defaults().fair(true)).unlock();
         join();
         assertThat(served).containsExactly("left", "second");
     }
 
     @Test
     void tryLock_timed_letsThoseGoFirstThatCameFirst_untimedBarges() throws Exception {
-        RedisReentrantLock lock = here.fairLock("item");
+        RedisReentrantLock lock =
+                here.reentrantLock("item", LockOptions.defaults().fair(true));
         lock.lock();
         // A place whose client cannot be told: the lock stays free, and the place is ahead.
         RedisLocks gone = RedisLocks.connect(server.uri());
         queue(() -> {
             try {
-                gone.fairLock("item").lock();
+                gone.reentrantLock("item", LockOptions.defaults().fair(true)).lock();
             } catch (IllegalStateException e) {
                 // The client is closed below.
             }
@@ -139,9 +142,13 @@ class FairOrderTest {
         jedis.hset("redis-locks:{item}", "waited", "1");
         lock.unlock();
         assertThat(lock.isLocked()).isFalse();
-        assertThat(there.fairLock("item").tryLock(0, TimeUnit.SECONDS)).isFalse();
-        assertThat(there.fairLock("item").tryLock()).isTrue();
-        there.fairLock("item").unlock();
+        assertThat(there.reentrantLock("item", LockOptions.defaults().fair(true))
+                        .tryLock(0, TimeUnit.SECONDS))
+                .isFalse();
+        assertThat(there.reentrantLock("item", LockOptions.defaults().fair(true))
+                        .tryLock())
+                .isTrue();
+        there.reentrantLock("item", LockOptions.defaults().fair(true)).unlock();
     }
 
     @Test
@@ -157,7 +164,7 @@ class FairOrderTest {
     private double commandsPerHandOff(int waiting) throws InterruptedException {
         threads.clear();
         AtomicInteger served = new AtomicInteger();
-        here.fairLock("item").lock();
+        here.reentrantLock("item", LockOptions.defaults().fair(true)).lock();
         for (int i = 0; i < waiting; i++) {
             RedisReentrantLock lock = lock(i);
             Thread thread = new Thread(() -> {
@@ -171,7 +178,7 @@ class FairOrderTest {
         await().atMost(Duration.ofSeconds(30)).until(() -> jedis.zcard(QUEUE) == waiting);
         try (CommandCount commands = CommandCount.on(server)) {
             commands.reset();
-            here.fairLock("item").unlock();
+            here.reentrantLock("item", LockOptions.defaults().fair(true)).unlock();
             join();
             assertThat(served).hasValue(waiting);
             // What only a hand-off does: it looks at the line, page by page, and writes a token.

@@ -111,14 +111,14 @@ class HandleStormTest {
     void manyPending_needLittle_andAreServedOneByOne() throws Exception {
         List<LockHandle> held = new ArrayList<>();
         for (int i = 0; i < NAMES; i++) {
-            held.add(others.acquire("n" + i));
+            held.add(others.reentrantLock("n" + i).acquire());
         }
-        locks.acquireAsync("warm").get(30, TimeUnit.SECONDS).close();
+        locks.reentrantLock("warm").acquireAsync().get(30, TimeUnit.SECONDS).close();
         List<CompletableFuture<LockHandle>> pending = new ArrayList<>(PENDING);
         long empty = heap();
         long began = System.nanoTime();
         for (int i = 0; i < PENDING; i++) {
-            pending.add(locks.acquireAsync("n" + i % NAMES));
+            pending.add(locks.reentrantLock("n" + i % NAMES).acquireAsync());
         }
         long made = System.nanoTime();
         await().atMost(Duration.ofSeconds(100))
@@ -168,14 +168,15 @@ class HandleStormTest {
     /** Some while they wait, some while their request is under way, and some at the moment of the grant. */
     @Test
     void manyCancelled_leaveNothing() throws Exception {
-        LockHandle held = others.acquire("busy");
+        LockHandle held = others.reentrantLock("busy").acquire();
         List<CompletableFuture<LockHandle>> recent = new ArrayList<>(Collections.nCopies(LAG, null));
         Random random = new Random(7);
         int granted = 0;
         long began = System.nanoTime();
         for (int i = 0; i < CANCELLED; i++) {
             String name = i % 5 == 0 ? "free" + i % 100 : "busy";
-            CompletableFuture<LockHandle> earlier = recent.set(random.nextInt(LAG), locks.acquireAsync(name));
+            CompletableFuture<LockHandle> earlier =
+                    recent.set(random.nextInt(LAG), locks.reentrantLock(name).acquireAsync());
             granted += cancel(earlier);
         }
         for (CompletableFuture<LockHandle> each : recent) {
@@ -189,7 +190,7 @@ class HandleStormTest {
                 "HandleStormTest: %d begun in %d ms, %d granted and released before they were cancelled, nothing left"
                         + " after %d ms%n",
                 CANCELLED, (cancelled - began) / 1_000_000, granted, (System.nanoTime() - cancelled) / 1_000_000);
-        try (LockHandle next = others.acquire("busy")) {
+        try (LockHandle next = others.reentrantLock("busy").acquire()) {
             assertThat(next.isHeld()).isTrue();
         }
     }
@@ -206,12 +207,12 @@ class HandleStormTest {
     /** More than its requests get a turn for in the time that a close gives them. */
     @Test
     void close_whileTheServerHangs_failsAllThatWait() throws Exception {
-        locks.acquireAsync("warm").get(30, TimeUnit.SECONDS).close();
-        LockHandle held = locks.acquire("held");
+        locks.reentrantLock("warm").acquireAsync().get(30, TimeUnit.SECONDS).close();
+        LockHandle held = locks.reentrantLock("held").acquire();
         server.pause();
         List<CompletableFuture<?>> all = new ArrayList<>();
         for (int i = 0; i < 10_000; i++) {
-            all.add(locks.acquireAsync("n" + i));
+            all.add(locks.reentrantLock("n" + i).acquireAsync());
         }
         all.add(held.releaseAsync().toCompletableFuture());
         locks.close();
@@ -221,7 +222,7 @@ class HandleStormTest {
 
     @Test
     void forced_isToldAtOnce() throws Exception {
-        LockHandle held = locks.acquire("job");
+        LockHandle held = locks.reentrantLock("job").acquire();
         CompletableFuture<LockLost> lost = held.lost().toCompletableFuture();
         await().until(() -> redis.pubsubChannels("redis-locks:mailbox:*").size() > 0);
         assertThat(others.reentrantLock("job").forceUnlock()).isTrue();

@@ -1,5 +1,6 @@
 package io.github.redislocks.contract;
 
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 
@@ -8,6 +9,6 @@ class InMemoryFairConditionTest extends InMemoryConditionTest {
 
     @Override
     protected RedisReentrantLock lock(RedisLocks locks, String lockName) {
-        return locks.fairLock(lockName);
+        return locks.reentrantLock(lockName, LockOptions.defaults().fair(true));
     }
 }

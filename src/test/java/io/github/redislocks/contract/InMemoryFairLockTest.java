@@ -2,6 +2,7 @@ package io.github.redislocks.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import org.junit.jupiter.api.Test;
@@ -11,7 +12,7 @@ class InMemoryFairLockTest extends InMemoryLockTest {
 
     @Override
     protected RedisReentrantLock lock(RedisLocks locks, String lockName) {
-        return locks.fairLock(lockName);
+        return locks.reentrantLock(lockName, LockOptions.defaults().fair(true));
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.github.redislocks.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
@@ -168,7 +169,11 @@ class LockStormTest {
         for (int i = 0; i < LOCKS; i++) {
             // Plain, fair, and both at once: fairness is how one waits, not another lock.
             boolean fair = i == 1 || (i == 2 && random.nextBoolean());
-            locks.add(fair ? client.fairLock("lock" + i) : client.reentrantLock("lock" + i));
+            locks.add(
+                    fair
+                            ? client.reentrantLock(
+                                    "lock" + i, LockOptions.defaults().fair(true))
+                            : client.reentrantLock("lock" + i));
         }
         while (System.nanoTime() < end) {
             int which = random.nextInt(LOCKS);

@@ -48,13 +48,13 @@ class MaxHoldServerTest {
         List<CompletableFuture<LockLost>> told = new ArrayList<>();
         List<CompletableFuture<Boolean>> heldBesides = new ArrayList<>();
         for (int i = 0; i < 40; i++) {
-            LockHandle handle = locks.acquire("n" + i, BRIEF);
+            LockHandle handle = locks.reentrantLock("n" + i, BRIEF).acquire();
             hung.add(handle);
             told.add(handle.lost().toCompletableFuture());
         }
         for (int i = 0; i < hung.size(); i++) {
             LockHandle before = hung.get(i);
-            heldBesides.add(others.acquireAsync("n" + i).thenApply(handle -> before.isHeld()));
+            heldBesides.add(others.reentrantLock("n" + i).acquireAsync().thenApply(handle -> before.isHeld()));
         }
         for (int i = 0; i < hung.size(); i++) {
             assertThat(heldBesides.get(i).get(30, TimeUnit.SECONDS))
@@ -67,7 +67,7 @@ class MaxHoldServerTest {
 
     @Test
     void lease_ofALockThatIsReentered_isCutToTheRest() {
-        RedisReentrantLock lock = locks.lock("job", BRIEF);
+        RedisReentrantLock lock = locks.reentrantLock("job", BRIEF);
         lock.lock(Duration.ofHours(1));
         lock.lock(Duration.ofHours(2));
         lock.lock();

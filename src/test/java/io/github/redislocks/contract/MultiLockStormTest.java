@@ -71,7 +71,7 @@ class MultiLockStormTest {
         Collections.shuffle(numbers, random);
         List<Integer> mine = numbers.subList(0, 2 + random.nextInt(2));
         List<String> names = mine.stream().map(number -> "n" + number).toList();
-        MultiLock several = client.multiLock(names.toArray(new String[0]));
+        MultiLock several = client.multiLock(List.of(names.toArray(new String[0])));
         switch (random.nextInt(5)) {
             case 0 -> several.lock();
             case 1 -> {
@@ -85,14 +85,15 @@ class MultiLockStormTest {
                 }
             }
             case 3 -> {
-                try (MultiLockHandle held = client.acquireAll(names)) {
+                try (MultiLockHandle held = client.multiLock(names).acquire()) {
                     work(mine);
                     held.ensureHeld();
                 }
                 return true;
             }
             default -> {
-                Optional<MultiLockHandle> held = client.tryAcquireAll(names, Duration.ofMillis(random.nextInt(5)));
+                Optional<MultiLockHandle> held =
+                        client.multiLock(names).tryAcquire(Duration.ofMillis(random.nextInt(5)));
                 if (held.isEmpty()) {
                     return false;
                 }
@@ -136,10 +137,14 @@ class MultiLockStormTest {
     @Test
     void interrupts_whileOthersAreWaitedFor_leaveNothing() throws Exception {
         for (int i = 0; i < 50; i++) {
-            try (MultiLockHandle theirs = clients.get(1).acquireAll(List.of("n3"))) {
+            try (MultiLockHandle theirs =
+                    clients.get(1).multiLock(List.of("n3")).acquire()) {
                 Thread waiter = new Thread(() -> {
                     try {
-                        clients.get(0).acquireAll(List.of("n3", "n1", "n2")).close();
+                        clients.get(0)
+                                .multiLock(List.of("n3", "n1", "n2"))
+                                .acquire()
+                                .close();
                     } catch (InterruptedException e) {
                         // As wanted.
                     }

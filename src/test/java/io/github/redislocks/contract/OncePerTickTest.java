@@ -46,7 +46,7 @@ class OncePerTickTest {
 
     /** One tick of a pod. */
     private void tick(RedisLocks locks, int tick) throws InterruptedException {
-        Optional<LockHandle> turn = locks.tryAcquire("job", Duration.ZERO);
+        Optional<LockHandle> turn = locks.reentrantLock("job").tryAcquire(Duration.ZERO);
         if (turn.isPresent()) {
             try (LockHandle held = turn.get()) {
                 assertThat(held.previousHolderLost()).isFalse();
@@ -71,10 +71,10 @@ class OncePerTickTest {
         String name = "kept-" + UUID.randomUUID();
         try (RedisLocks locks = RedisLocks.connect(uri);
                 RedisLocks others = RedisLocks.connect(uri)) {
-            LockHandle held = locks.acquire(name);
+            LockHandle held = locks.reentrantLock(name).acquire();
             long token = held.fencingToken();
-            CompletableFuture<LockHandle> here = locks.acquireAsync(name);
-            CompletableFuture<LockHandle> there = others.acquireAsync(name);
+            CompletableFuture<LockHandle> here = locks.reentrantLock(name).acquireAsync();
+            CompletableFuture<LockHandle> there = others.reentrantLock(name).acquireAsync();
             await().until(() -> others.inspect(name).queueLength() == 1);
             assertThat(held.releaseAfter(Duration.ofSeconds(1))).isTrue();
             assertThat(others.inspect(name).keptFor()).isPresent();

@@ -1,5 +1,6 @@
 package io.github.redislocks.contract;
 
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
@@ -16,6 +17,6 @@ class SingleServerFairLockTest extends LockContractTest {
 
     @Override
     protected RedisReentrantLock lock(RedisLocks locks, String lockName) {
-        return locks.fairLock(lockName);
+        return locks.reentrantLock(lockName, LockOptions.defaults().fair(true));
     }
 }

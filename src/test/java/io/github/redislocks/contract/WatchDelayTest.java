@@ -187,7 +187,8 @@ class WatchDelayTest {
             for (int i = 0; i < DELETIONS; i++) {
                 String name = "item " + NUMBERS.incrementAndGet();
                 long tracked = tracked(admin);
-                LockHandle handle = locks.acquire(name, LockOptions.defaults());
+                LockHandle handle =
+                        locks.reentrantLock(name, LockOptions.defaults()).acquire();
                 handles.add(handle);
                 told.add(handle.lost().toCompletableFuture().thenApply((LockLost loss) -> System.nanoTime()));
                 age.await(admin, tracked);

@@ -93,7 +93,7 @@ class WatchTest {
     private LockHandle watched(RedisLocks locks, CommandCount commands, LockOptions options)
             throws InterruptedException {
         commands.reset();
-        LockHandle handle = locks.acquire("item", options);
+        LockHandle handle = locks.reentrantLock("item", options).acquire();
         handles.add(handle);
         awaitWatched(commands);
         return handle;
@@ -101,7 +101,7 @@ class WatchTest {
 
     private static LockHandle acquired(RedisLocks locks) {
         try {
-            return locks.acquire("item");
+            return locks.reentrantLock("item").acquire();
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }
@@ -207,7 +207,7 @@ class WatchTest {
         List<CompletableFuture<LockLost>> news = new ArrayList<>();
         try (RequestCount requests = RequestCount.on(server)) {
             for (int i = 0; i < 40; i++) {
-                LockHandle handle = locks.acquire("item " + i);
+                LockHandle handle = locks.reentrantLock("item " + i).acquire();
                 handles.add(handle);
                 news.add(news(handle));
             }
@@ -242,7 +242,7 @@ class WatchTest {
         RedisLocks locks = watching(server);
         List<CompletableFuture<LockLost>> news = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            LockHandle handle = locks.acquire("item " + i);
+            LockHandle handle = locks.reentrantLock("item " + i).acquire();
             handles.add(handle);
             news.add(news(handle));
         }
@@ -285,7 +285,9 @@ class WatchTest {
         RedisLocks locks = watching(server);
         try (CommandCount commands = CommandCount.on(server)) {
             CompletableFuture<LockLost> news = news(watched(locks, commands, FIXED));
-            Thread waiter = new Thread(() -> locks.fairLock("item").lock());
+            Thread waiter = new Thread(
+                    () -> locks.reentrantLock("item", LockOptions.defaults().fair(true))
+                            .lock());
             waiter.start();
             await().until(() -> commands.of("zadd") >= 3);
             admin(server).del(KEY);
@@ -300,8 +302,9 @@ class WatchTest {
         RedisLocks locks = watching(server);
         try (CommandCount commands = CommandCount.on(server)) {
             CompletableFuture<LockLost> news = news(watched(locks, commands, FIXED));
-            CompletableFuture<Void> next = locks.acquireAsync(
+            CompletableFuture<Void> next = locks.reentrantLock(
                             "item", LockOptions.defaults().fair(true))
+                    .acquireAsync()
                     .thenAccept(handles::add);
             Jedis admin = admin(server);
             await().until(() -> admin.zcard(KEY + ":queue") == 1);
@@ -355,7 +358,7 @@ class WatchTest {
             CompletableFuture<LockLost> news = news(handle);
             killReading(admin(server));
             commands.reset();
-            try (LockHandle another = locks.acquire("another")) {
+            try (LockHandle another = locks.reentrantLock("another").acquire()) {
                 await().until(() -> commands.of("exists") >= 2);
                 another.ensureHeld();
             }
@@ -442,7 +445,7 @@ class WatchTest {
                         .uri(server.uri())
                         .lease(Duration.ofSeconds(3))
                         .build()) {
-            try (LockHandle handle = locks.acquire("item")) {
+            try (LockHandle handle = locks.reentrantLock("item").acquire()) {
                 CompletableFuture<LockLost> news = news(handle);
                 await().until(() -> commands.of("evalsha") >= 3);
                 assertThat(news).isNotDone();

@@ -84,7 +84,7 @@ class AclTest {
                 Jedis admin = server.client()) {
             admin.sendCommand(Command.ACL, rule.subList(1, rule.size()).toArray(String[]::new));
             try (RedisLocks locks = RedisLocks.connect(USER_URI + server.port())) {
-                locks.runWithLock("acl", () -> {});
+                locks.reentrantLock("acl").runWithLock(() -> {});
                 assertThatThrownBy(locks::countLastTokens)
                         .isInstanceOf(LockUnavailableException.class)
                         .hasMessageContaining("were not counted: Redis at 127.0.0.1:" + server.port() + " refused it")
@@ -183,7 +183,7 @@ class AclTest {
             assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
             assertThat(remote.tryLock()).isTrue();
 
-            try (LockHandle handle = here.acquire("kept")) {
+            try (LockHandle handle = here.reentrantLock("kept").acquire()) {
                 assertThat(handle.releaseAfter(Duration.ofSeconds(20))).isTrue();
             }
             assertThat(there.inspect("kept").keptFor()).isPresent();

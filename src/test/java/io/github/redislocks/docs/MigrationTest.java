@@ -155,7 +155,7 @@ class MigrationTest {
     @Test
     void curator_semaphoreMutex_isAHandle() throws InterruptedException {
         Lock lock = locks.reentrantLock("order:7"); // was: new InterProcessMutex(curator, "/locks/order/7")
-        try (LockHandle held = locks.acquire("order:7")) { // was: InterProcessSemaphoreMutex
+        try (LockHandle held = locks.reentrantLock("order:7").acquire()) { // was: InterProcessSemaphoreMutex
             ship(held.fencingToken());
         }
         assertThat(shipped).hasSize(1);
@@ -165,7 +165,7 @@ class MigrationTest {
 
     @Test
     void shedLock_byHand_runsOncePerTick() throws InterruptedException {
-        Optional<LockHandle> turn = locks.tryAcquire("job:invoices", Duration.ZERO);
+        Optional<LockHandle> turn = locks.reentrantLock("job:invoices").tryAcquire(Duration.ZERO);
         if (turn.isPresent()) { // else another has run it, or runs it
             try (LockHandle held = turn.get()) {
                 run(held.fencingToken());
@@ -173,7 +173,8 @@ class MigrationTest {
             }
         }
         assertThat(shipped).hasSize(1);
-        assertThat(locks.tryAcquire("job:invoices", Duration.ZERO)).isEmpty();
+        assertThat(locks.reentrantLock("job:invoices").tryAcquire(Duration.ZERO))
+                .isEmpty();
         assertThat(locks.reentrantLock("job:invoices").forceUnlock()).isTrue();
     }
 

@@ -91,14 +91,14 @@ class ReadmeTest {
     }
 
     @Test
-    void withLock_action_returnsItsValue() throws InterruptedException {
+    void callWithLock_action_returnsItsValue() throws InterruptedException {
         Stock stock = new Stock();
         try (RedisLocks locks = RedisLocks.connect(uri)) {
             RedisReentrantLock lock = locks.reentrantLock("inventory:sku-42");
-            int left = locks.withLock("inventory:sku-42", () -> stock.sell());
-            locks.runWithLock("inventory:sku-42", () -> stock.refill(10));
-            int last =
-                    lock.tryWithLock(Duration.ofSeconds(2), () -> stock.sell()).orElse(0); // 0 if it was busy
+            int left = lock.callWithLock(() -> stock.sell());
+            lock.runWithLock(() -> stock.refill(10));
+            int last = lock.tryCallWithLock(Duration.ofSeconds(2), () -> stock.sell())
+                    .orElse(0); // 0 if it was busy
 
             assertThat(left).isEqualTo(2);
             assertThat(last).isEqualTo(11);
@@ -130,14 +130,14 @@ class ReadmeTest {
     void handle_heldWaitedForAndReleased_withoutAThread() throws Exception {
         Job job = new Job();
         try (RedisLocks locks = RedisLocks.connect(uri)) {
-            try (LockHandle held = locks.acquire("report:monday")) {
+            try (LockHandle held = locks.reentrantLock("report:monday").acquire()) {
                 held.lost().thenAccept(loss -> job.stop());
                 job.run(held.fencingToken());
             }
 
             // No thread waits; the lock is released when the stage of the job ends, or if the job cannot start.
             CompletableFuture<Boolean> done =
-                    locks.withLockAsync("report:tuesday", held -> job.start(held.fencingToken()));
+                    locks.reentrantLock("report:tuesday").callWithHandleAsync(held -> job.start(held.fencingToken()));
 
             assertThat(done.get(30, TimeUnit.SECONDS)).isTrue();
             assertThat(job.token).isPositive();
@@ -150,7 +150,7 @@ class ReadmeTest {
     void releaseAfter_ofAJobThatOthersScheduleToo_keepsThemFromRunningIt() throws InterruptedException {
         Job job = new Job();
         try (RedisLocks locks = RedisLocks.connect(uri)) {
-            Optional<LockHandle> turn = locks.tryAcquire("job:invoices", Duration.ZERO);
+            Optional<LockHandle> turn = locks.reentrantLock("job:invoices").tryAcquire(Duration.ZERO);
             if (turn.isPresent()) { // else another has run it, or runs it
                 try (LockHandle held = turn.get()) {
                     job.run(held.fencingToken());
@@ -159,7 +159,8 @@ class ReadmeTest {
             }
 
             assertThat(job.token).isPositive();
-            assertThat(locks.tryAcquire("job:invoices", Duration.ZERO)).isEmpty();
+            assertThat(locks.reentrantLock("job:invoices").tryAcquire(Duration.ZERO))
+                    .isEmpty();
             assertThat(locks.inspect("job:invoices").keptFor().orElseThrow())
                     .isBetween(Duration.ofSeconds(1), Duration.ofSeconds(50));
             assertThat(locks.reentrantLock("job:invoices").forceUnlock()).isTrue();

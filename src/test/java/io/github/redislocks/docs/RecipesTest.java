@@ -4,15 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLostException;
-import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.fixture.RedisServer;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -102,19 +103,23 @@ class RecipesTest {
 
     @Test
     void work_withAHandle_isWritten() throws Exception {
+        FencedLock report = locks.reentrantLock("report");
         // Runs here; the lock is released when the action ends, however it ends.
-        int count = locks.callWithHandle("report", held -> store.write(rows, held.fencingToken()));
+        int count = report.callWithHandle(held -> store.write(rows, held.fencingToken()));
         assertThat(count).isEqualTo(3);
 
         // No thread waits; the lock is released when the stage ends.
-        CompletableFuture<Integer> sent = locks.withLockAsync("report", held -> store.send(rows, held.fencingToken()));
+        CompletableFuture<Integer> sent = report.callWithHandleAsync(held -> store.send(rows, held.fencingToken()));
         assertThat(sent.get(30, TimeUnit.SECONDS)).isEqualTo(3);
         assertNothingLeft();
     }
 
     private void copy() throws InterruptedException {
-        // A loss interrupts the action, which sleeps or reads meanwhile.
-        locks.runWithHandle("report", LockOptions.defaults().interruptOnLoss(true), held -> feed.copyTo(store));
+        FencedLock report = locks.reentrantLock("report");
+        // The same, if the lock becomes free in time; false if not. A loss interrupts the action, which sleeps or reads
+        // meanwhile.
+        boolean copied = report.tryRunWithHandle(Duration.ofSeconds(2), held -> feed.copyTo(store));
+        assertThat(copied).isTrue();
     }
 
     @Test
@@ -130,7 +135,7 @@ class RecipesTest {
 
     private Mono<Integer> mono() {
         Mono<Integer> written = Mono.usingWhen(
-                        Mono.fromFuture(() -> locks.acquireAsync("report")),
+                        Mono.fromFuture(() -> locks.reentrantLock("report").acquireAsync()),
                         held -> Mono.fromFuture(store.send(rows, held.fencingToken())),
                         held -> Mono.fromCompletionStage(held.releaseAsync()))
                 .doOnDiscard(LockHandle.class, LockHandle::releaseAsync);
@@ -145,7 +150,7 @@ class RecipesTest {
 
     @Test
     void mono_cancelledAtAnyMoment_leavesNothing() throws Exception {
-        try (LockHandle held = others.acquire("report")) {
+        try (LockHandle held = others.reentrantLock("report").acquire()) {
             Disposable waiting = mono().subscribe();
             await().until(() -> redis.exists("redis-locks:{report}:queue"));
             waiting.dispose();
@@ -174,7 +179,7 @@ class RecipesTest {
     }
 
     private int sum(ExecutorService tasks) throws Exception {
-        int sum = locks.callWithHandle("report", LockOptions.defaults().interruptOnLoss(true), held -> {
+        int sum = locks.reentrantLock("report").callWithHandle(held -> {
             int total = 0;
             for (Future<Integer> part : tasks.invokeAll(store.parts(rows, held.fencingToken()))) {
                 total += part.get();

@@ -81,7 +81,7 @@ class ServiceRecipesTest {
         RedisLocks locks;
 
         int sell(Stock stock) {
-            return locks.withLock("inventory:sku-42", () -> stock.sell());
+            return locks.reentrantLock("inventory:sku-42").callWithLock(() -> stock.sell());
         }
     }
 
@@ -110,11 +110,12 @@ class ServiceRecipesTest {
         CountDownLatch inside = new CountDownLatch(1);
         CountDownLatch mayEnd = new CountDownLatch(1);
         AtomicInteger done = new AtomicInteger();
-        CompletableFuture<Integer> worker = CompletableFuture.supplyAsync(() -> locks.withLock("order:7", () -> {
-            inside.countDown();
-            await().until(() -> mayEnd.getCount() == 0);
-            return done.incrementAndGet();
-        }));
+        CompletableFuture<Integer> worker = CompletableFuture.supplyAsync(() -> locks.reentrantLock("order:7")
+                .callWithLock(() -> {
+                    inside.countDown();
+                    await().until(() -> mayEnd.getCount() == 0);
+                    return done.incrementAndGet();
+                }));
         inside.await();
 
         Thread drain = new Thread(() -> locks.close(Duration.ofSeconds(20)), "drain-locks");
@@ -147,19 +148,19 @@ class ServiceRecipesTest {
                             .retryExceptions(LockUnavailableException.class)
                             .build());
             LockedResult<Integer> left = // ran() is false if it was busy
-                    retry.executeCallable(() -> lock.tryWithLock(Duration.ofSeconds(2), () -> stock.sell()));
+                    retry.executeCallable(() -> lock.tryCallWithLock(Duration.ofSeconds(2), () -> stock.sell()));
             assertThat(left.get()).isEqualTo(2);
 
             others.reentrantLock("inventory:sku-42").lock();
             LockedResult<Integer> busy =
-                    retry.executeCallable(() -> lock.tryWithLock(Duration.ZERO, () -> stock.sell()));
+                    retry.executeCallable(() -> lock.tryCallWithLock(Duration.ZERO, () -> stock.sell()));
             assertThat(busy.ran()).isFalse();
             assertThat(retry.getMetrics().getNumberOfSuccessfulCallsWithRetryAttempt())
                     .isZero();
 
             server.kill();
-            assertThatThrownBy(() ->
-                            retry.executeCallable(() -> lock.tryWithLock(Duration.ofMillis(50), () -> stock.sell())))
+            assertThatThrownBy(() -> retry.executeCallable(
+                            () -> lock.tryCallWithLock(Duration.ofMillis(50), () -> stock.sell())))
                     .isInstanceOf(LockUnavailableException.class);
             assertThat(retry.getMetrics().getNumberOfFailedCallsWithRetryAttempt())
                     .isEqualTo(1);

@@ -51,7 +51,7 @@ class TestingPageTest {
         }
 
         void run() {
-            locks.callWithLock("report", () -> {
+            locks.reentrantLock("report").callWithLock(() -> {
                 for (String row : rows) {
                     locks.reentrantLock("report").ensureHeld();
                     written.add(row);

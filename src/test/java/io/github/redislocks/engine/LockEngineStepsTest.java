@@ -502,7 +502,7 @@ class LockEngineStepsTest extends SteppedClient {
         await().until(() -> ends.equals(List.of(false)));
         assertThat(commands()).isEmpty();
         assertThat(client.holds.all()).isEmpty();
-        assertThat(hold.isToKeep()).isFalse();
+        assertThat(hold.owner.keptMillis()).isZero();
         assertThat(hold.stranded).isFalse();
     }
 

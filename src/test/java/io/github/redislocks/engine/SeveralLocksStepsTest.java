@@ -93,7 +93,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         locks.ensureHeld(held);
         assertThat(locks.possessions()).containsExactly(held);
         assertThat(locks.remainingNanos(held)).isEqualTo(Timing.validityNanos(LEASE));
-        locks.release(held);
+        locks.release(held, 0);
         assertThat(scripts()).containsExactly("take_all", "free_all");
         assertThat(asked.get(1).keys()).contains(A, B);
         assertThat(redis.hash(A)).isEmpty();
@@ -167,7 +167,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         assertThat(scripts()).containsExactly("take_all");
         assertThat(held[1].owner()).isSameAs(owner);
         assertThat(held(b)).isNull();
-        locks.release(held);
+        locks.release(held, 0);
         lines = false;
         HandleOwner next = client.owners.handle(this, loss -> {});
         assertThat(locks.acquire(next, within(1_000), true)[1].owner()).isSameAs(next);
@@ -181,7 +181,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         assertThat(timeouts.get(2)).isEqualTo(1_000 * MILLI);
         assertThat(held[0].isRenewed()).isFalse();
         assertThat(held[1].isRenewed()).isFalse();
-        locks.release(held);
+        locks.release(held, 0);
         asked.clear();
         Hold[] renewed = holds(locks.acquire(null, within(1_000), true));
         assertThat(scripts()).containsExactly("acquire", "acquire");
@@ -205,7 +205,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         Hold[] held = acquire();
         clock.advanceMillis(1);
         redis.del(A);
-        assertThatThrownBy(() -> locks.release(held)).isInstanceOf(LockLostException.class);
+        assertThatThrownBy(() -> locks.release(held, 0)).isInstanceOf(LockLostException.class);
         assertThat(redis.hash(B)).isEmpty();
         assertThat(locks.areHeld(held)).isFalse();
         assertThatThrownBy(() -> locks.ensureHeld(held)).isInstanceOf(LockLostException.class);
@@ -216,7 +216,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         Hold[] held = acquire();
         clock.advanceMillis(LEASE);
         assertThat(locks.remainingNanos(held)).isZero();
-        assertThatThrownBy(() -> locks.release(held))
+        assertThatThrownBy(() -> locks.release(held, 0))
                 .isInstanceOf(LockLostException.class)
                 .hasMessageContaining("\"b\"")
                 .satisfies(e -> assertThat(e.getSuppressed()).hasSize(1));
@@ -227,7 +227,7 @@ class SeveralLocksStepsTest extends SteppedClient {
     void errorOfARelease_leavesAllToTheWatchdog() throws InterruptedException {
         Hold[] held = acquire();
         fail(1, "free_all", SeveralLocksStepsTest::error);
-        assertThatThrownBy(() -> locks.release(held)).isInstanceOf(OutOfMemoryError.class);
+        assertThatThrownBy(() -> locks.release(held, 0)).isInstanceOf(OutOfMemoryError.class);
         isStranded(held[0]);
         isStranded(held[1]);
     }
@@ -237,7 +237,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         Hold[] held = acquire();
         acquire();
         fail(1, "release_inner", SeveralLocksStepsTest::error);
-        assertThatThrownBy(() -> locks.release(held)).isInstanceOf(OutOfMemoryError.class);
+        assertThatThrownBy(() -> locks.release(held, 0)).isInstanceOf(OutOfMemoryError.class);
         assertThat(held).allMatch(hold -> hold.count() == 1 && !hold.stranded);
     }
 
@@ -246,7 +246,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         List<Boolean> ends = new CopyOnWriteArrayList<>();
         HandleOwner owner = client.owners.handle(this, loss -> {});
         Hold[] held = holds(locks.acquire(owner, within(1_000), true));
-        locks.releaseLater(held, ends::add);
+        locks.releaseLater(held, 0, ends::add);
         assertThat(commands()).containsExactly("release", "release");
         assertThat(held).noneMatch(hold -> hold.stranded);
         client.watchdog.commands().forEach(command -> {
@@ -264,7 +264,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         HandleOwner owner = client.owners.handle(this, loss -> {});
         Hold[] held = holds(locks.acquire(owner, within(1_000), true));
         clock.advanceMillis(LEASE);
-        locks.releaseLater(held, ends::add);
+        locks.releaseLater(held, 0, ends::add);
         await().until(() -> ends.equals(List.of(false)));
     }
 
@@ -319,7 +319,7 @@ class SeveralLocksStepsTest extends SteppedClient {
         othersB.unlock();
         told.clear();
         Hold[] held = holds(locks.acquire(null, within(1_000), true));
-        locks.release(held);
+        locks.release(held, 0);
         assertThat(told).containsExactly("acquired a", "acquired b", "released b", "released a");
         told.clear();
         othersB.lock(LEASE, true);
@@ -374,7 +374,7 @@ class SeveralLocksStepsTest extends SteppedClient {
     void releaseOfAllThatIsNotAnswered_goesOnForEach() throws InterruptedException {
         Hold[] held = acquire();
         fail(1, "free_all", SteppedClient::unanswered);
-        locks.release(held);
+        locks.release(held, 0);
         assertThat(commands()).containsExactly("release", "release");
         assertThat(held).noneMatch(hold -> hold.stranded);
     }

@@ -55,7 +55,7 @@ record Failover(Protection protection, boolean isReplicated, boolean isBlind) {
                         protection.connect("redis-sentinel://" + view.address() + "/" + SentinelServers.MASTER);
                 RedisLocks there = protection.connect(servers.uri())) {
             RedisServer old = servers.master();
-            there.runWithLock("other", () -> {});
+            there.reentrantLock("other").runWithLock(() -> {});
             if (!isReplicated) {
                 follow(servers.replicas().get(0), CLOSED_PORT);
             }

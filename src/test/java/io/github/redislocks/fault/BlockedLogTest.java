@@ -116,7 +116,7 @@ class BlockedLogTest {
     void slowWait() throws InterruptedException {
         others.reentrantLock("busy").lock();
         try (RedisLocks locks = connect(builder -> builder.slowWait(Duration.ofMillis(10)))) {
-            Thread waiter = new Thread(() -> locks.runWithLock("busy", () -> {}));
+            Thread waiter = new Thread(() -> locks.reentrantLock("busy").runWithLock(() -> {}));
             RedisReentrantLock lock = locks.reentrantLock("kept");
             lock.lock();
             waiter.start();
@@ -130,7 +130,7 @@ class BlockedLogTest {
     @Test
     void loss() throws InterruptedException {
         try (RedisLocks locks = connect(builder -> builder)) {
-            LockHandle doomed = locks.acquire("doomed");
+            LockHandle doomed = locks.reentrantLock("doomed").acquire();
             RedisReentrantLock lock = locks.reentrantLock("kept");
             lock.lock();
             others.reentrantLock("doomed").forceUnlock();

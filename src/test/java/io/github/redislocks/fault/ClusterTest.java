@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.JedisServers;
 import io.github.redislocks.LockLost;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
@@ -375,7 +376,7 @@ class ClusterTest {
         assertThat(waiter.get(5, TimeUnit.SECONDS)).isPositive();
         hangs.resume();
         servers.awaitStable();
-        locks.runWithLock(nameOn(replica), () -> {});
+        locks.reentrantLock(nameOn(replica)).runWithLock(() -> {});
         held.forEach(RedisReentrantLock::unlock);
     }
 
@@ -419,8 +420,9 @@ class ClusterTest {
     /** Each node hears of each message: that is what a hand-off between two clients costs besides two requests. */
     @Test
     void handOffs_messagesBetweenNodes_areOneForEachOtherNode() throws Exception {
-        List<RedisReentrantLock> locks =
-                List.of(connect().fairLock(name), connect().fairLock(name));
+        List<RedisReentrantLock> locks = List.of(
+                connect().reentrantLock(name, LockOptions.defaults().fair(true)),
+                connect().reentrantLock(name, LockOptions.defaults().fair(true)));
         AtomicInteger done = new AtomicInteger();
         AtomicBoolean stop = new AtomicBoolean();
         List<Future<Boolean>> users = new ArrayList<>();
@@ -490,7 +492,7 @@ class ClusterTest {
                         List.of(servers.addresses().get(5)),
                         DefaultJedisClientConfig.builder().resp3().build()))
                 .build()) {
-            locks.runWithLock(name, () -> {});
+            locks.reentrantLock(name).runWithLock(() -> {});
         }
     }
 }

@@ -147,7 +147,7 @@ class NoStackTest {
         for (int i = 0; i < DEPTHS; i++) {
             int above = i;
             String name = "stack-" + UUID.randomUUID();
-            LockHandle handle = locks.acquire(name);
+            LockHandle handle = locks.reentrantLock(name).acquire();
             onAThreadOfItsOwn(() -> {
                 int bottom = new Diver(() -> {}).bottom();
                 try {
@@ -175,7 +175,8 @@ class NoStackTest {
         for (int i = 0; i < DEPTHS; i++) {
             int above = i;
             String name = "stack-" + UUID.randomUUID();
-            MultiLockHandle handle = locks.acquireAll(List.of(name + "a", name + "b"));
+            MultiLockHandle handle =
+                    locks.multiLock(List.of(name + "a", name + "b")).acquire();
             Runnable end = () -> {
                 if (later) {
                     CompletionStage<Boolean> unused = handle.releaseAsync();
@@ -233,7 +234,7 @@ class NoStackTest {
         for (int i = 0; i < DEPTHS; i++) {
             int above = i;
             String name = "stack-" + UUID.randomUUID();
-            MultiLock several = locks.multiLock(name + "a", name + "b");
+            MultiLock several = locks.multiLock(List.of(name + "a", name + "b"));
             onAThreadOfItsOwn(() -> {
                 several.lock();
                 several.unlock();

@@ -254,7 +254,7 @@ class OutageLogTest {
         try (RedisServer server = RedisServer.start();
                 Jedis jedis = server.client();
                 RedisLocks locks = RedisLocks.connect(server.uri() + "?clientName=shop")) {
-            locks.runWithLock("job", () -> {});
+            locks.reentrantLock("job").runWithLock(() -> {});
             assertThat(jedis.clientList()).contains(" name=shop ").doesNotContain(" name=" + localHost());
         }
     }
@@ -270,7 +270,7 @@ class OutageLogTest {
             jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-client");
             String log = Logged.infoBy(Loggers.CONNECTION, () -> {
                 try (RedisLocks locks = RedisLocks.connect(server.uri().replace("//", "//clerk:secret@"))) {
-                    locks.runWithLock("job", () -> {});
+                    locks.reentrantLock("job").runWithLock(() -> {});
                 }
             });
             assertThat(log.lines().filter(line -> line.contains("be named")))
@@ -285,7 +285,7 @@ class OutageLogTest {
         try (SentinelServers servers = SentinelServers.start();
                 RedisLocks locks = RedisLocks.connect(servers.uri());
                 Jedis sentinel = servers.sentinels().get(0).client()) {
-            locks.runWithLock("job", () -> {});
+            locks.reentrantLock("job").runWithLock(() -> {});
             String here = " name=" + localHost() + ":" + ProcessHandle.current().pid() + ":";
             try (Jedis master = servers.master().client()) {
                 assertThat(master.clientList()).contains(here);
@@ -328,7 +328,7 @@ class OutageLogTest {
             });
             assertThat(count(log, "It is waited for, for 50 s at most")).isEqualTo(1);
             assertThat(log).contains("No connection to ", server.address().toString(), "Connected to Redis");
-            locks.get().runWithLock("job", () -> {});
+            locks.get().reentrantLock("job").runWithLock(() -> {});
             locks.get().close();
         }
     }

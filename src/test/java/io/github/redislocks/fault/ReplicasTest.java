@@ -205,7 +205,7 @@ class ReplicasTest {
             jedis.aclSetUser("app", "on", ">secret", "~*", "&*", "+@all", "-wait");
         }
         String uri = master.uri().replace("redis://", "redis://app:secret@");
-        connect(RedisLocks.builder().uri(uri)).runWithLock("job", () -> {});
+        connect(RedisLocks.builder().uri(uri)).reentrantLock("job").runWithLock(() -> {});
         assertThatThrownBy(
                         () -> RedisLocks.builder().uri(uri).replicaAcks(1, ACKS).build())
                 .isInstanceOf(LockUnavailableException.class)

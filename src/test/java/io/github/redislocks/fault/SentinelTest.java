@@ -269,7 +269,7 @@ class SentinelTest {
         RedisServer promoted = servers.awaitPromotion(old);
         servers.awaitNamed(promoted);
         await().atMost(Duration.ofSeconds(2)).until(() -> {
-            locks.runWithLock("other", () -> {});
+            locks.reentrantLock("other").runWithLock(() -> {});
             return exists(promoted, "redis-locks:{other}:fence");
         });
         assertThat(lock.isHeldByCurrentThread()).isTrue();
@@ -308,7 +308,7 @@ class SentinelTest {
         }
         RedisServer promoted = servers.awaitPromotion(old);
         await().atMost(Duration.ofSeconds(5)).until(() -> {
-            locks.runWithLock("job", () -> {});
+            locks.reentrantLock("job").runWithLock(() -> {});
             return exists(promoted, KEY + ":fence");
         });
         servers.sentinels().get(1).kill();
@@ -320,7 +320,7 @@ class SentinelTest {
         await().during(Duration.ofMillis(1_500)).atMost(Duration.ofSeconds(3)).until(() -> {
             // Another one each time: its fence is where it was locked, and stays there.
             String name = "later-" + locked.incrementAndGet();
-            locks.runWithLock(name, () -> {});
+            locks.reentrantLock(name).runWithLock(() -> {});
             return exists(promoted, "redis-locks:{" + name + "}:fence");
         });
     }
@@ -341,7 +341,7 @@ class SentinelTest {
         AtomicInteger locked = new AtomicInteger();
         await().during(Duration.ofMillis(1_500)).atMost(Duration.ofSeconds(5)).until(() -> {
             String name = "later-" + locked.incrementAndGet();
-            locks.runWithLock(name, () -> {});
+            locks.reentrantLock(name).runWithLock(() -> {});
             return exists(master, "redis-locks:{" + name + "}:fence");
         });
     }
@@ -353,7 +353,7 @@ class SentinelTest {
             assertStaysAt(servers.master(), connectAlsoTo(wrong));
             wrong.pause();
             RedisLocks before = connectAlsoTo(wrong);
-            before.runWithLock("job", () -> {});
+            before.reentrantLock("job").runWithLock(() -> {});
             wrong.resume();
             assertStaysAt(servers.master(), before);
             try (Jedis jedis = alien.client()) {
@@ -385,7 +385,7 @@ class SentinelTest {
                 .uri(servers.uri())
                 .commandTimeout(Duration.ofSeconds(20))
                 .build()) {
-            locks.runWithLock("job", () -> {});
+            locks.reentrantLock("job").runWithLock(() -> {});
         }
         assertThat(exists(servers.awaitPromotion(old), KEY + ":fence")).isTrue();
     }
@@ -407,7 +407,7 @@ class SentinelTest {
         servers.sentinels().get(0).kill();
         servers.sentinels().get(1).pause();
         long began = System.nanoTime();
-        connect().runWithLock("job", () -> {});
+        connect().reentrantLock("job").runWithLock(() -> {});
         assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(SLACK);
     }
 
@@ -441,7 +441,7 @@ class SentinelTest {
         try (SentinelServers guarded = SentinelServers.startGuarded("se&cret")) {
             String uri = guarded.uri();
             try (RedisLocks locks = RedisLocks.connect(uri + "?sentinelPassword=se%26cret&clientName=shop")) {
-                locks.runWithLock("job", () -> {});
+                locks.reentrantLock("job").runWithLock(() -> {});
             }
             HostAndPort address = guarded.sentinels().get(0).address();
             JedisClientConfig plain = DefaultJedisClientConfig.builder().build();
@@ -450,7 +450,7 @@ class SentinelTest {
             try (RedisLocks locks = RedisLocks.builder()
                     .servers(JedisServers.sentinel(SentinelServers.MASTER, List.of(address), plain, login))
                     .build()) {
-                locks.runWithLock("job", () -> {});
+                locks.reentrantLock("job").runWithLock(() -> {});
             }
             assertThatThrownBy(() -> RedisLocks.connect(uri))
                     .isInstanceOf(LockUnavailableException.class)

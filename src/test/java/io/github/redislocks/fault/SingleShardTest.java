@@ -123,7 +123,7 @@ class SingleShardTest {
                         .build()) {
             String log = Logged.by(() -> {
                 for (int i = 0; i < HOLDS; i++) {
-                    locks.runWithLock("job-" + i, () -> {});
+                    locks.reentrantLock("job-" + i).runWithLock(() -> {});
                 }
                 // Until all are due, so that several are given up together however slowly they were taken.
                 server.pause();
@@ -170,7 +170,8 @@ class SingleShardTest {
                         .restartDelay(Duration.ZERO)
                         .build()) {
             third.kill();
-            IntStream.range(0, HOLDS).forEach(i -> locks.runWithLock("job-" + i, () -> {}));
+            IntStream.range(0, HOLDS)
+                    .forEach(i -> locks.reentrantLock("job-" + i).runWithLock(() -> {}));
         }
     }
 
@@ -180,8 +181,9 @@ class SingleShardTest {
         try (Jedis jedis = server.client()) {
             jedis.aclSetUser("clerk", "on", ">secret", "~*", "&*", "+@all", "-info");
             try (RedisLocks locks = connect(server.uri().replace("//", "//clerk:secret@"))) {
-                assertThatThrownBy(() ->
-                                IntStream.range(0, 20).forEach(i -> locks.runWithLock("elsewhere-" + i, () -> {})))
+                assertThatThrownBy(() -> IntStream.range(0, 20)
+                                .forEach(i ->
+                                        locks.reentrantLock("elsewhere-" + i).runWithLock(() -> {})))
                         .isInstanceOf(LockUnavailableException.class)
                         .hasMessageContaining("redis-cluster://");
             } finally {

@@ -47,7 +47,7 @@ abstract class WatchedServers {
     /** Holds a lock, and returns its loss to come. */
     final CompletableFuture<LockLost> held(RedisLocks locks, String name) {
         try {
-            LockHandle handle = locks.acquire(name);
+            LockHandle handle = locks.reentrantLock(name).acquire();
             handles.add(handle);
             return handle.lost().toCompletableFuture();
         } catch (InterruptedException e) {

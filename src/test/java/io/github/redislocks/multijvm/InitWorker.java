@@ -1,6 +1,7 @@
 package io.github.redislocks.multijvm;
 
 import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.state.Settings;
@@ -35,7 +36,8 @@ final class InitWorker {
             waiter.join();
             if (one) {
                 await(lock);
-                giveUpInLine(locks.fairLock(args[0] + "-fair"));
+                giveUpInLine(locks.reentrantLock(
+                        args[0] + "-fair", LockOptions.defaults().fair(true)));
             }
             lose(locks, lock);
         }

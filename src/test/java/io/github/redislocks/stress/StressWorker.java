@@ -2,6 +2,7 @@ package io.github.redislocks.stress;
 
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
@@ -151,7 +152,10 @@ final class StressWorker {
                     new Turn(
                                     jedis,
                                     name,
-                                    name.startsWith("fair") ? now.fairLock(name) : now.reentrantLock(name),
+                                    name.startsWith("fair")
+                                            ? now.reentrantLock(
+                                                    name, LockOptions.defaults().fair(true))
+                                            : now.reentrantLock(name),
                                     random)
                             .take();
                 } catch (InterruptedException | LockUnavailableException e) {

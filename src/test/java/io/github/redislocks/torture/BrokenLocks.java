@@ -116,6 +116,16 @@ record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<Strin
         public CompletionStage<Boolean> releaseAsync() {
             return first.releaseAsync();
         }
+
+        @Override
+        public boolean releaseAfter(Duration sinceAcquired) {
+            return first.releaseAfter(sinceAcquired);
+        }
+
+        @Override
+        public CompletionStage<Boolean> releaseAfterAsync(Duration sinceAcquired) {
+            return first.releaseAfterAsync(sinceAcquired);
+        }
     }
 
     private record Local(Counted lock) implements TestLock {

@@ -35,11 +35,13 @@ final class HandleLock implements TestLock {
     public boolean acquire(Way way) throws InterruptedException {
         LockOptions wanted = way.isRenewed() ? options : options.fixedLease(TestLocks.NAMED_LEASE);
         if (way.limit >= 0) {
-            Optional<LockHandle> got = locks.tryAcquire(name, Duration.ofNanos(way.limit), wanted);
+            Optional<LockHandle> got = locks.reentrantLock(name, wanted).tryAcquire(Duration.ofNanos(way.limit));
             held = got.orElse(null);
             return got.isPresent();
         }
-        held = way == Way.LOCK ? awaited(locks.acquireAsync(name, wanted)) : locks.acquire(name, wanted);
+        held = way == Way.LOCK
+                ? awaited(locks.reentrantLock(name, wanted).acquireAsync())
+                : locks.reentrantLock(name, wanted).acquire();
         return true;
     }
 
@@ -58,7 +60,8 @@ final class HandleLock implements TestLock {
 
     @Override
     public boolean acquireOrCancel(long nanos) {
-        CompletableFuture<LockHandle> acquired = locks.acquireAsync(name, options);
+        CompletableFuture<LockHandle> acquired =
+                locks.reentrantLock(name, options).acquireAsync();
         long until = System.nanoTime() + nanos;
         while (!acquired.isDone() && System.nanoTime() < until) {
             LockSupport.parkNanos(until - System.nanoTime());

@@ -1,6 +1,7 @@
 package io.github.redislocks.torture;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.MultiLockHandle;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
@@ -83,7 +84,8 @@ interface TestLocks extends AutoCloseable {
 
         @Override
         public TestLock lock(String name, boolean fair) {
-            return new Lock(fair ? locks.fairLock(name) : locks.reentrantLock(name));
+            return new Lock(
+                    fair ? locks.reentrantLock(name, LockOptions.defaults().fair(true)) : locks.reentrantLock(name));
         }
 
         @Override
@@ -93,12 +95,12 @@ interface TestLocks extends AutoCloseable {
 
         @Override
         public MultiLockHandle acquireAll(List<String> names) throws InterruptedException {
-            return locks.acquireAll(names);
+            return locks.multiLock(names).acquire();
         }
 
         @Override
         public Optional<MultiLockHandle> tryAcquireAll(List<String> names, Duration wait) throws InterruptedException {
-            return locks.tryAcquireAll(names, wait);
+            return locks.multiLock(names).tryAcquire(wait);
         }
 
         @Override

@@ -1,6 +1,7 @@
 package io.github.redislocks.cli;
 
 import io.github.redislocks.FencedLock;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -69,7 +70,7 @@ final class BenchCommand extends CliCommand {
             measure(threads + " threads, a lock each", threads, thread -> locks.reentrantLock(name + ':' + thread));
             measure(threads + " threads, one lock", threads, thread -> locks.reentrantLock(name));
             try {
-                FencedLock fair = locks.fairLock(name);
+                FencedLock fair = locks.reentrantLock(name, LockOptions.defaults().fair(true));
                 measure(threads + " threads, one fair lock", threads, thread -> fair);
             } catch (UnsupportedOperationException onAQuorum) {
                 table.add(threads + " threads, one fair lock", "not on a quorum", "", "", "", "");

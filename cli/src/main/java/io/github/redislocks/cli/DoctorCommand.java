@@ -199,7 +199,7 @@ final class DoctorCommand implements Callable<Integer> {
     private void locks() {
         try (RedisLocks locks = server.open()) {
             String name = "redis-locks:doctor:" + UUID.randomUUID();
-            locks.runWithLock(name, () -> {});
+            locks.reentrantLock(name).runWithLock(() -> {});
             ok("rights", "locked and unlocked \"" + name + "\"");
         } catch (LockUnavailableException | IllegalArgumentException e) {
             fail("rights", "cannot lock", e.getMessage());

@@ -172,9 +172,9 @@ final class RunCommand implements Callable<Integer> {
         WaitingLine line = told ? new WaitingLine(locks, name, err()) : null;
         try {
             if (wait == null && (ifBusy == null || ifBusy == IfBusy.WAIT)) {
-                return Optional.of(locks.acquire(name, options));
+                return Optional.of(locks.reentrantLock(name, options).acquire());
             }
-            return locks.tryAcquire(name, wait == null ? Duration.ZERO : wait, options);
+            return locks.reentrantLock(name, options).tryAcquire(wait == null ? Duration.ZERO : wait);
         } finally {
             if (line != null) {
                 line.close();

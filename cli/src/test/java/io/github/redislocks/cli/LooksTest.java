@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.jr.ob.JSON;
 import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.fixture.OwnServer;
 import java.nio.file.Files;
@@ -54,7 +55,7 @@ class LooksTest {
 
     @Test
     void list_heldAndKeptLocks_areInATable() throws Exception {
-        try (LockHandle kept = locks.acquire("list:kept")) {
+        try (LockHandle kept = locks.reentrantLock("list:kept").acquire()) {
             kept.releaseAfter(Duration.ofMinutes(5));
         }
         FencedLock lock = locks.reentrantLock("list:held {1}");
@@ -78,7 +79,7 @@ class LooksTest {
 
     @Test
     void list_json_isAnObjectALine() throws Exception {
-        try (LockHandle held = locks.acquire("json:\"1\"")) {
+        try (LockHandle held = locks.reentrantLock("json:\"1\"").acquire()) {
             Cli list = run("list", "--json", "json:*");
             assertThat(list.out().lines()).hasSize(1);
             assertThat(JSON.std.mapFrom(list.out()))
@@ -95,7 +96,7 @@ class LooksTest {
     @Test
     void json_ofANameOfAnyCharacters_isAscii() throws Exception {
         String name = "json:büro 🐟";
-        try (LockHandle held = locks.acquire(name)) {
+        try (LockHandle held = locks.reentrantLock(name).acquire()) {
             assertThat(held.isHeld()).isTrue();
             for (Cli json : List.of(run("list", "--json", "json:b*"), run("inspect", "--json", name))) {
                 assertThat(json.out()).isASCII();
@@ -113,7 +114,7 @@ class LooksTest {
     @Test
     void list_aNameThatControlsATerminal_isALineOfPlainText() throws Exception {
         String odd = "odd:\u001b[2J\n@|bold x|@";
-        try (LockHandle held = locks.acquire(odd)) {
+        try (LockHandle held = locks.reentrantLock(odd).acquire()) {
             assertThat(held.name()).isEqualTo(odd);
             assertThat(run("list", "odd:*").out().lines())
                     .hasSize(2)
@@ -130,7 +131,7 @@ class LooksTest {
                         .uri(server.uri())
                         .clientName("orders")
                         .build();
-                LockHandle held = named.acquire("named")) {
+                LockHandle held = named.reentrantLock("named").acquire()) {
             assertThat(run("inspect", "named").out()).contains(" of orders, process ");
             assertThat(JSON.std.mapFrom(run("list", "--json", "named").out()).get("holder"))
                     .asInstanceOf(InstanceOfAssertFactories.MAP)
@@ -141,9 +142,9 @@ class LooksTest {
 
     @Test
     void inspect_heldLock_saysByWhomAndWhoWaits() throws Exception {
-        try (LockHandle held = locks.acquire("seen");
+        try (LockHandle held = locks.reentrantLock("seen").acquire();
                 RedisLocks others = RedisLocks.connect(server.uri())) {
-            CompletableFuture<LockHandle> waiting = others.acquireAsync("seen");
+            CompletableFuture<LockHandle> waiting = others.reentrantLock("seen").acquireAsync();
             await().until(() -> locks.inspect("seen").queueLength() == 1);
             Cli inspect = run("inspect", "seen");
             assertThat(inspect.out())
@@ -162,7 +163,7 @@ class LooksTest {
 
     @Test
     void top_looksAsOftenAsItIsTold() throws Exception {
-        try (LockHandle held = locks.acquire("top")) {
+        try (LockHandle held = locks.reentrantLock("top").acquire()) {
             Cli top = run("top", "--times=2", "--every=1ms", "top");
             assertThat(top.out().lines().filter(line -> line.startsWith("1 locks in use")))
                     .hasSize(2);
@@ -178,7 +179,7 @@ class LooksTest {
                 RedisLocks many = RedisLocks.connect(own.uri());
                 Jedis jedis = new Jedis(own.uri())) {
             for (int i = 0; i < LISTED; i++) {
-                many.acquire(longName + i);
+                many.reentrantLock(longName + i).acquire();
             }
             try (CliJvm list = CliJvm.startInto("head -1", folder, own.uri(), "list", "--json")) {
                 assertThat(list.await()).as(list.err()).isZero();
@@ -198,17 +199,17 @@ class LooksTest {
     void deadlocks_twoThreadsThatWaitForEachOther_areASentence() throws Exception {
         assertThat(run("deadlocks").exitCode()).isZero();
         try (RedisLocks others = RedisLocks.connect(server.uri());
-                LockHandle one = locks.acquire("circle:1")) {
+                LockHandle one = locks.reentrantLock("circle:1").acquire()) {
             // Handles belong to no thread, and a waiter has an owner of its own, so the circle is of threads.
-            FencedLock here = locks.fairLock("circle:2");
-            FencedLock there = others.fairLock("circle:3");
+            FencedLock here = locks.reentrantLock("circle:2", LockOptions.defaults().fair(true));
+            FencedLock there = others.reentrantLock("circle:3", LockOptions.defaults().fair(true));
             CountDownLatch both = new CountDownLatch(2);
             Thread first = new Thread(() -> {
                 here.lock();
                 try {
                     both.countDown();
                     both.await();
-                    locks.fairLock("circle:3").lockInterruptibly();
+                    locks.reentrantLock("circle:3", LockOptions.defaults().fair(true)).lockInterruptibly();
                 } catch (InterruptedException e) {
                     here.unlock();
                 }
@@ -218,7 +219,7 @@ class LooksTest {
                 try {
                     both.countDown();
                     both.await();
-                    others.fairLock("circle:2").lockInterruptibly();
+                    others.reentrantLock("circle:2", LockOptions.defaults().fair(true)).lockInterruptibly();
                 } catch (InterruptedException e) {
                     there.unlock();
                 }
@@ -253,7 +254,7 @@ class LooksTest {
 
     @Test
     void deadlocks_none_saysHowManyAreInLine() throws Exception {
-        FencedLock lock = locks.fairLock("line");
+        FencedLock lock = locks.reentrantLock("line", LockOptions.defaults().fair(true));
         assertThat(run("deadlocks").out()).isEqualTo("No deadlock: nobody waits.\n");
         lock.lock();
         Thread waiter = new Thread(() -> {

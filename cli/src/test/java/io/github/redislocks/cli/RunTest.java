@@ -84,7 +84,7 @@ class RunTest {
 
     @Test
     void busyLock_failsOrIsSkippedOrIsWaitedFor() throws Exception {
-        try (LockHandle held = locks.acquire("job");
+        try (LockHandle held = locks.reentrantLock("job").acquire();
                 CliJvm fail = run("run", "--if-busy=fail", "job", "--", "true");
                 CliJvm skip = run("run", "--if-busy=skip", "job", "--", "false");
                 CliJvm timed = run("run", "--wait=50ms", "-q", "job", "--", "true");
@@ -187,7 +187,7 @@ class RunTest {
 
     @Test
     void signal_whileItWaits_leavesNothing() throws Exception {
-        try (LockHandle held = locks.acquire("job");
+        try (LockHandle held = locks.reentrantLock("job").acquire();
                 CliJvm waits = run("run", "job", "--", "true")) {
             await().until(() -> locks.inspect("job").queueLength() == 1);
             waits.process.destroy();
@@ -229,7 +229,7 @@ class RunTest {
     private LockHandle acquire() throws InterruptedException {
         Optional<LockHandle> next = Optional.empty();
         while (next.isEmpty()) {
-            next = locks.tryAcquire("job", Duration.ofSeconds(10));
+            next = locks.reentrantLock("job").tryAcquire(Duration.ofSeconds(10));
         }
         return next.get();
     }

@@ -61,12 +61,12 @@ class TimelineTest {
                     RedisLocks others = RedisLocks.connect(server.uri())) {
                 contend(locks, others);
                 handOn(locks, server.uri());
-                LockHandle lost = locks.acquire("lost");
+                LockHandle lost = locks.reentrantLock("lost").acquire();
                 lostToken = lost.fencingToken();
                 others.reentrantLock("lost").forceUnlock();
                 assertThat(lost.release()).isFalse();
                 assertThat(told.await(60, TimeUnit.SECONDS)).isTrue();
-                others.acquire(HOSTILE).close();
+                others.reentrantLock(HOSTILE).acquire().close();
             }
             recording.stop();
             recording.dump(here);

@@ -37,14 +37,14 @@ class UnlockTest {
 
     @Test
     void unlock_ofALockThatAnotherGotMeanwhile_leavesItAlone() throws Exception {
-        try (LockHandle seen = locks.acquire("changing")) {
+        try (LockHandle seen = locks.reentrantLock("changing").acquire()) {
             List<LockHandle> next = new ArrayList<>();
             UnlockCommand unlock = new UnlockCommand() {
                 @Override
                 boolean confirmed(String question) {
                     assertThat(question).contains(Long.toString(seen.fencingToken()));
                     seen.release();
-                    next.add(locks.acquireAsync("changing").join());
+                    next.add(locks.reentrantLock("changing").acquireAsync().join());
                     return true;
                 }
             };
@@ -62,7 +62,7 @@ class UnlockTest {
 
     @Test
     void unlock_ofAHeldLock_needsForceAndYes() throws Exception {
-        try (LockHandle held = locks.acquire("forced")) {
+        try (LockHandle held = locks.reentrantLock("forced").acquire()) {
             assertThat(Cli.run(server.uri(), "unlock", "forced").exitCode()).isEqualTo(2);
             Cli unasked = Cli.run(server.uri(), "unlock", "--force", "forced");
             assertThat(unasked.exitCode()).as(unasked.err()).isEqualTo(2);
@@ -91,7 +91,7 @@ class UnlockTest {
                 return true;
             }
         };
-        LockHandle held = locks.acquire(odd);
+        LockHandle held = locks.reentrantLock(odd).acquire();
         told.append(Cli.run(server.uri(), "run", "--if-busy=fail", odd, "--", "true")
                 .err());
         WaitingLine line = new WaitingLine(locks, odd, out);

@@ -68,7 +68,7 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
             while (true) {
                 long began = System.nanoTime();
                 try {
-                    Optional<LockHandle> held = locks.tryAcquire(configuration.getName(), Duration.ZERO, options);
+                    Optional<LockHandle> held = locks.reentrantLock(configuration.getName(), options).tryAcquire(Duration.ZERO);
                     if (held.isPresent() || !mayBeOurs || began - end >= 0) {
                         return held.map(handle -> new HandleLock(configuration, new Possession(handle, began), began));
                     }
@@ -110,7 +110,7 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
     private void ensureKeeps(String name) {
         try {
             // What has no fair locks has no locks that are kept: a quorum.
-            FencedLock unused = locks.fairLock(name);
+            FencedLock unused = locks.reentrantLock(name, LockOptions.defaults().fair(true));
         } catch (UnsupportedOperationException e) {
             throw new UnsupportedOperationException(
                     "lockAtLeastFor of \"" + name

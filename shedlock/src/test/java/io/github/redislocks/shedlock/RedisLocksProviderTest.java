@@ -165,7 +165,7 @@ class RedisLocksProviderTest {
     /** A request that was not answered may have taken the lock, which then is busy until that is undone. */
     @Test
     void lock_busyByItsOwnLostRequest_isTriedAgain() throws InterruptedException {
-        Optional<LockHandle> free = locks.tryAcquire("job", Duration.ZERO);
+        Optional<LockHandle> free = locks.reentrantLock("job").tryAcquire(Duration.ZERO);
         Deque<Supplier<Optional<LockHandle>>> answers = new ArrayDeque<>();
         answers.add(() -> {
             throw LockUnavailableException.builder(LockUnavailableException.Reason.UNANSWERED, "memory", "lost")

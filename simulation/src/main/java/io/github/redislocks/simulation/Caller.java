@@ -181,7 +181,7 @@ final class Caller {
     }
 
     private FencedLock lock(String lockName) {
-        return scenario.isFair() ? client.locks.fairLock(lockName) : client.locks.reentrantLock(lockName);
+        return scenario.isFair() ? client.locks.reentrantLock(lockName, LockOptions.defaults().fair(true)) : client.locks.reentrantLock(lockName);
     }
 
     private Operation operation() {
@@ -236,7 +236,7 @@ final class Caller {
             }
             case ACQUIRE -> {
                 waitsFor = lockName;
-                use(client.locks.acquire(lockName), numbers);
+                use(client.locks.reentrantLock(lockName).acquire(), numbers);
             }
             case TRY_ACQUIRE -> {
                 List<LockHandle> handles = new ArrayList<>();
@@ -245,7 +245,7 @@ final class Caller {
                         wait,
                         LATE_NANOS,
                         () -> client.locks
-                                .tryAcquire(lockName, wait)
+                                .reentrantLock(lockName).tryAcquire(wait)
                                 .map(handles::add)
                                 .isPresent())) {
                     use(handles.get(0), numbers);
@@ -254,7 +254,7 @@ final class Caller {
             case ACQUIRE_ASYNC -> acquireAsync(lockName, SECOND * 20, numbers);
             case CANCEL_ASYNC -> acquireAsync(lockName, numbers.between(1_000, 300 * MILLISECOND), numbers);
             case ASYNC_FOR_A_TIME -> {
-                CompletableFuture<LockHandle> future = client.locks.acquireAsync(lockName);
+                CompletableFuture<LockHandle> future = client.locks.reentrantLock(lockName).acquireAsync();
                 failLater(future, wait);
                 if (timed(null, wait, LATE_NANOS, () -> isAcquired(future))) {
                     use(future.join(), numbers);
@@ -286,7 +286,7 @@ final class Caller {
                         wait,
                         LATE_NANOS,
                         () -> client.locks
-                                .tryAcquireAll(scenario.names, wait)
+                                .multiLock(scenario.names).tryAcquire(wait)
                                 .map(handles::add)
                                 .isPresent())) {
                     use(handles.get(0), numbers);
@@ -332,7 +332,7 @@ final class Caller {
     }
 
     private MultiLock several() {
-        return client.locks.multiLock(scenario.names.toArray(String[]::new));
+        return client.locks.multiLock(List.of(scenario.names.toArray(String[]::new)));
     }
 
     /** A call that waits for a time. */
@@ -360,7 +360,7 @@ final class Caller {
     }
 
     private void acquireAsync(String lockName, long patienceNanos, Seeded numbers) {
-        CompletableFuture<LockHandle> future = client.locks.acquireAsync(lockName);
+        CompletableFuture<LockHandle> future = client.locks.reentrantLock(lockName).acquireAsync();
         awaitDone(future, patienceNanos);
         if (future.cancel(true)) {
             world.event("%s: cancelled", name);
@@ -408,7 +408,7 @@ final class Caller {
     /** Works under a lock without a thread that waits, and gives up in some schedules. */
     private void withLockAsync(String lockName, Seeded numbers) {
         long work = numbers.between(1_000, 500 * MILLISECOND);
-        CompletableFuture<Boolean> future = client.locks.withLockAsync(lockName, held -> {
+        CompletableFuture<Boolean> future = client.locks.reentrantLock(lockName).callWithHandleAsync(held -> {
             Ledger.Possession possession =
                     scenario.ledger.acquired(lockName, name, client, held::isHeld, held::fencingToken);
             CompletableFuture<Boolean> done = new CompletableFuture<>();
@@ -427,9 +427,9 @@ final class Caller {
 
     /** Works under a lock, and has to be interrupted soon if that is lost. */
     private void runInterruptedByLoss(String lockName, Seeded numbers) throws InterruptedException {
-        LockOptions options = LockOptions.defaults().interruptOnLoss(true);
+        LockOptions options = LockOptions.defaults();
         waitsFor = lockName;
-        client.locks.runWithHandle(lockName, options, held -> {
+        client.locks.reentrantLock(lockName, options).runWithHandle(held -> {
             waitsFor = null;
             Ledger.Possession possession =
                     scenario.ledger.acquired(lockName, name, client, held::isHeld, held::fencingToken);

@@ -96,7 +96,7 @@ public class ShopApplication {
         for (int i = 0; i < THREADS; i++) {
             sellers.add(() -> {
                 for (int round = 0; round < ROUNDS; round++) {
-                    locks.runWithLock("app:stock", () -> {
+                    locks.reentrantLock("app:stock").runWithLock(() -> {
                         sold++;
                     });
                 }
@@ -150,7 +150,7 @@ public class ShopApplication {
             ExecutorService thread = Executors.newSingleThreadExecutor();
             try {
                 waiter = thread.submit(() -> {
-                    locks.runWithLock("app:cut", () -> {});
+                    locks.reentrantLock("app:cut").runWithLock(() -> {});
                     return true;
                 });
                 lock.unlock();

@@ -60,7 +60,7 @@ public class Till implements DisposableBean {
         CountDownLatch held = new CountDownLatch(1);
         threads.execute(() -> {
             try {
-                locks.runWithLock(name, () -> {
+                locks.reentrantLock(name).runWithLock(() -> {
                     held.countDown();
                     new CountDownLatch(1).await();
                 });

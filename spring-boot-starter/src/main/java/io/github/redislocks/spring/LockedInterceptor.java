@@ -2,6 +2,7 @@ package io.github.redislocks.spring;
 
 import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.Locks;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -91,7 +92,7 @@ final class LockedInterceptor implements MethodInterceptor {
         if (token != 0) {
             return proceed(call, name, token, others);
         }
-        FencedLock lock = source.lock(name, method.options);
+        FencedLock lock = source.reentrantLock(name, method.options);
         if (lock == null) {
             throw new IllegalStateException("The Locks of @Locked on " + method + ", a "
                     + source.getClass().getName() + ", returned no lock, as a mock does. Use locks that work"
@@ -183,7 +184,7 @@ final class LockedInterceptor implements MethodInterceptor {
             throws InterruptedException {
         try {
             // Now: after the work it would be too late. What has no fair locks keeps none.
-            FencedLock unused = source.fairLock(name);
+            FencedLock unused = source.reentrantLock(name, LockOptions.defaults().fair(true));
         } catch (UnsupportedOperationException e) {
             throw new UnsupportedOperationException(
                     "The atLeast of " + method + " needs a lock that is kept by nobody, which a quorum does not offer."
@@ -191,8 +192,8 @@ final class LockedInterceptor implements MethodInterceptor {
                     e);
         }
         return method.waitFor == null
-                ? source.acquire(name, method.options)
-                : source.tryAcquire(name, method.waitFor, method.options).orElse(null);
+                ? source.reentrantLock(name, method.options).acquire()
+                : source.reentrantLock(name, method.options).tryAcquire(method.waitFor).orElse(null);
     }
 
     /** Releases a lock that stays taken for a time. */
@@ -241,7 +242,7 @@ final class LockedInterceptor implements MethodInterceptor {
         } else if (work != null && LaterResults.isLater(work.getClass())) {
             throw new IllegalStateException("@Locked on " + method + " has returned a "
                     + work.getClass().getName() + ", whose work begins or goes on after the lock " + shown(lock)
-                    + " was released. Use Locks.withLockAsync(…) in it; or have it do the work, and return what came"
+                    + " was released. Use FencedLock.callWithHandleAsync(…) in it; or have it do the work, and return what came"
                     + " of it.");
         }
     }

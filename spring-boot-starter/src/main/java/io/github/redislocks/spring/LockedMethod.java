@@ -159,7 +159,7 @@ final class LockedMethod {
         check(
                 async || !later,
                 "returns " + LaterResults.name(returned) + ", so that it may return before its work has ended,"
-                        + " and the lock would be released then. Use Locks.withLockAsync(…) in it; or have it do the work,"
+                        + " and the lock would be released then. Use FencedLock.callWithHandleAsync(…) in it; or have it do the work,"
                         + " and return what came of it.");
     }
 

@@ -44,7 +44,7 @@ public final class LockedTransactions {
      * @throws io.github.redislocks.LockUnavailableException if Redis stays away for longer than {@code retryFor}; the
      *     action did not run
      */
-    public <T extends @Nullable Object> T withLock(String name, Function<? super FencedLock, T> action) {
+    public <T extends @Nullable Object> T callWithLock(String name, Function<? super FencedLock, T> action) {
         Objects.requireNonNull(action, "action");
         FencedLock lock = locks.reentrantLock(name);
         if (OpenTransactions.isOpen() && !lock.isHeldByCurrentThread()) {
@@ -52,17 +52,17 @@ public final class LockedTransactions {
                     + " already, and would be released before that is committed. Call this outside of the transaction;"
                     + " or take the lock yourself, and call LockedTransactions.unlockAfterCompletion(lock).");
         }
-        return lock.withLock(() -> transactions.execute(status -> {
+        return lock.callWithLock(() -> transactions.execute(status -> {
             T result = action.apply(lock);
             lock.ensureHeld();
             return result;
         }));
     }
 
-    /** As {@link #withLock}, for an action that returns nothing. */
+    /** As {@link #callWithLock}, for an action that returns nothing. */
     public void runWithLock(String name, Consumer<? super FencedLock> action) {
         Objects.requireNonNull(action, "action");
-        Boolean unused = withLock(name, lock -> {
+        Boolean unused = callWithLock(name, lock -> {
             action.accept(lock);
             return Boolean.TRUE;
         });

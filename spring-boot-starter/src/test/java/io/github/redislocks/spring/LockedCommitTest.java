@@ -467,7 +467,7 @@ class LockedCommitTest {
     @Test
     void lockOfAnotherKind_isNotAsked() {
         RedisLocks locks = context.getBean(RedisLocks.class);
-        assertThatThrownBy(() -> locks.runWithLock("other", () -> {
+        assertThatThrownBy(() -> locks.reentrantLock("other").runWithLock(() -> {
                     memory.lose("other");
                     shop.sell(1, false);
                 }))

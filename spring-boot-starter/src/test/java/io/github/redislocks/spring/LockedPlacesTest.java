@@ -259,7 +259,7 @@ class LockedPlacesTest {
     void resultThatWorksLater_failsTheStart(Class<?> type, String named) {
         assertThatThrownBy(() -> start(Object.class, type, Object::new))
                 .hasStackTraceContaining(".work() cannot work: it returns " + named + ", so that")
-                .hasStackTraceContaining("Locks.withLockAsync");
+                .hasStackTraceContaining("FencedLock.callWithHandleAsync");
     }
 
     /** Of whatever type: what its methods return is known when they have. */
@@ -313,7 +313,7 @@ class LockedPlacesTest {
             assertThatThrownBy(call::call)
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("IntPipeline")
-                    .hasMessageContaining("Locks.withLockAsync");
+                    .hasMessageContaining("FencedLock.callWithHandleAsync");
         }
     }
 

@@ -53,7 +53,7 @@ class LockedTransactionsTest {
         do {
             inside += 100;
             Sales.inThreads(
-                    100, () -> template.executeWithoutResult(status -> locks.runWithLock(name, () -> counter.add(2))));
+                    100, () -> template.executeWithoutResult(status -> locks.reentrantLock(name).runWithLock(() -> counter.add(2))));
         } while (inside < 5_000 && counter.count(2) == inside);
         assertThat(counter.count(2)).as("with the lock inside the transaction").isLessThan(inside);
     }
@@ -61,8 +61,8 @@ class LockedTransactionsTest {
     @Test
     void withLock_fence_isRaisedInATransactionOfItsOwnUnderTheSameLock() {
         // As the README does it in SQL: the fence is committed before the balance is read.
-        long token = locks.withLock(name, () -> {
-            Long raised = transactions.withLock(name, FencedLock::fencingToken);
+        long token = locks.reentrantLock(name).callWithLock(() -> {
+            Long raised = transactions.callWithLock(name, FencedLock::fencingToken);
             transactions.runWithLock(name, held -> {
                 assertThat(held.fencingToken()).isEqualTo(raised);
                 counter.add(1);

@@ -385,7 +385,7 @@ class RedisLocksAutoConfigurationTest {
         runner.withBean(DataRedisConnectionDetails.class, () -> details).run(context -> {
             RedisLocks locks = context.getBean(RedisLocks.class);
             assertThat(locks.toString()).contains(uri.getHost() + ":" + uri.getPort());
-            locks.runWithLock("spring-" + UUID.randomUUID(), () -> {});
+            locks.reentrantLock("spring-" + UUID.randomUUID()).runWithLock(() -> {});
         });
     }
 
@@ -415,7 +415,7 @@ class RedisLocksAutoConfigurationTest {
                             "spring.ssl.bundle.jks.ours.truststore.password=changeit");
             withBundles.withPropertyValues("spring.data.redis.ssl.bundle=ours").run(context -> {
                 assertThat(context).hasNotFailed();
-                context.getBean(RedisLocks.class).runWithLock("tls", () -> {});
+                context.getBean(RedisLocks.class).reentrantLock("tls").runWithLock(() -> {});
             });
             withBundles
                     .withPropertyValues("spring.data.redis.ssl.enabled=true")
@@ -436,7 +436,7 @@ class RedisLocksAutoConfigurationTest {
                     RedisLocks locks = context.getBean(RedisLocks.class);
                     new Thread(() -> {
                                 try {
-                                    locks.runWithLock("spring-" + UUID.randomUUID(), () -> {
+                                    locks.reentrantLock("spring-" + UUID.randomUUID()).runWithLock(() -> {
                                         held.countDown();
                                         closing.await();
                                     });
@@ -466,9 +466,7 @@ class RedisLocksAutoConfigurationTest {
                     MeterRegistry registry = context.getBean(MeterRegistry.class);
                     context.getBean(LockMetrics.class).bindTo(registry); // as Spring Boot does
                     RedisLocks locks = context.getBean(RedisLocks.class);
-                    locks.runWithLock(
-                            "spring-" + UUID.randomUUID(),
-                            () -> assertThat(registry.get(LockMetrics.HELD)
+                    locks.reentrantLock("spring-" + UUID.randomUUID()).runWithLock(() -> assertThat(registry.get(LockMetrics.HELD)
                                             .gauge()
                                             .value())
                                     .isEqualTo(1));
@@ -491,7 +489,7 @@ class RedisLocksAutoConfigurationTest {
                     assertThat(context.getBeanFactory().containsSingleton("redisLocks"))
                             .isFalse();
                     RedisLocks locks = context.getBean(RedisLocks.class);
-                    CompletableFuture<LockHandle> call = locks.acquireAsync("later");
+                    CompletableFuture<LockHandle> call = locks.reentrantLock("later").acquireAsync();
                     assertThat(registry.get(LockMetrics.WAITING).gauge().value())
                             .isEqualTo(1);
                     call.cancel(true);
@@ -505,7 +503,7 @@ class RedisLocksAutoConfigurationTest {
                         "redis-locks.url=" + RedisServers.shared().uri())
                 .withBean(ObservationRegistry.class, () -> registry);
         observed.run(context -> {
-            context.getBean(RedisLocks.class).runWithLock("spring-" + UUID.randomUUID(), () -> {});
+            context.getBean(RedisLocks.class).reentrantLock("spring-" + UUID.randomUUID()).runWithLock(() -> {});
             TestObservationRegistryAssert.assertThat(registry)
                     .hasObservationWithNameEqualTo(LockObservations.POSSESSION)
                     .that()

@@ -83,7 +83,7 @@ class InMemoryLocksTest {
     @Test
     void clients_handOn_toWhoWaits() throws Exception {
         lock.lock();
-        CompletableFuture<LockHandle> waiting = others.acquireAsync("job");
+        CompletableFuture<LockHandle> waiting = others.reentrantLock("job").acquireAsync();
         await().until(() -> locks.inspect("job").queueLength() == 1);
         lock.unlock();
         try (LockHandle held = waiting.get(10, TimeUnit.SECONDS)) {
@@ -141,7 +141,7 @@ class InMemoryLocksTest {
 
     @Test
     void lose_ofAHandle_completesItsStage() throws InterruptedException {
-        LockHandle held = locks.acquire("job");
+        LockHandle held = locks.reentrantLock("job").acquire();
         AtomicReference<LockLost> told = new AtomicReference<>();
         held.lost().thenAccept(told::set);
         memory.lose("job");
@@ -152,7 +152,7 @@ class InMemoryLocksTest {
     @Test
     void lose_whileOthersWait_letsOneHaveIt() throws Exception {
         lock.lock();
-        CompletableFuture<LockHandle> waiting = others.acquireAsync("job");
+        CompletableFuture<LockHandle> waiting = others.reentrantLock("job").acquireAsync();
         await().until(() -> locks.inspect("job").queueLength() == 1);
         memory.lose("job");
         assertLost(LockLost.Reason.TAKEN);
@@ -265,7 +265,7 @@ class InMemoryLocksTest {
     @Test
     void pause_grantOnItsWay_arrivesAfterwards() throws Exception {
         other.lock();
-        CompletableFuture<LockHandle> waiting = locks.acquireAsync("job");
+        CompletableFuture<LockHandle> waiting = locks.reentrantLock("job").acquireAsync();
         await().until(() -> others.inspect("job").queueLength() == 1);
         memory.pause(locks);
         other.unlock();
@@ -337,8 +337,7 @@ class InMemoryLocksTest {
 
     @Test
     void stopClock_tryOfALockThatAPausedClientKeeps_waitsForTheTimeOfAnAnswer() {
-        FencedLock kept = locks.lock(
-                "job", LockOptions.defaults().lease(Duration.ofHours(1)).residency(Duration.ofMinutes(1)));
+        FencedLock kept = locks.reentrantLock("job", LockOptions.defaults().lease(Duration.ofHours(1)).residency(Duration.ofMinutes(1)));
         kept.lock();
         kept.unlock();
         memory.stopClock();

@@ -1,5 +1,6 @@
 package io.github.redislocks.bench.contender;
 
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.micrometer.LockMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -58,12 +59,12 @@ final class Ours implements LockClient {
 
     @Override
     public Mutex mutex(String key) {
-        return Mutex.of(kind == Kind.FAIR ? locks.fairLock(key) : locks.reentrantLock(key));
+        return Mutex.of(kind == Kind.FAIR ? locks.reentrantLock(key, LockOptions.defaults().fair(true)) : locks.reentrantLock(key));
     }
 
     @Override
     public Mutex mutex(List<String> keys) {
-        return Mutex.of(locks.multiLock(keys.toArray(String[]::new)));
+        return Mutex.of(locks.multiLock(List.of(keys.toArray(String[]::new))));
     }
 
     @Override

@@ -16,6 +16,6 @@ class Shop {
     }
 
     int sell() {
-        return locks.withLock("inventory:sku-42", () -> stock.sell());
+        return locks.reentrantLock("inventory:sku-42").callWithLock(() -> stock.sell());
     }
 }

@@ -15,6 +15,6 @@ public class Shop {
     Stock stock;
 
     int sell() {
-        return locks.withLock("inventory:sku-42", () -> stock.sell());
+        return locks.reentrantLock("inventory:sku-42").callWithLock(() -> stock.sell());
     }
 }

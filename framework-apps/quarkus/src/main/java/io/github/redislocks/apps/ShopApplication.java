@@ -56,7 +56,7 @@ public class ShopApplication implements QuarkusApplication {
     /** Holds a lock until the application stops, and half a second longer, unless it does not wait for that. */
     private static void hold(CountDownLatch inside) {
         try {
-            HOLDER.complete(used.callWithLock("order:7", () -> {
+            HOLDER.complete(used.reentrantLock("order:7").callWithLock(() -> {
                 inside.countDown();
                 while (!used.isClosed()) {
                     Thread.onSpinWait();

@@ -88,7 +88,7 @@ public final class RedisLocksRegistry
     }
 
     private FencedLock lock(Object lockKey, LockOptions options) {
-        return locks.lock(name(lockKey), options);
+        return locks.reentrantLock(name(lockKey), options);
     }
 
     private String name(Object lockKey) {

@@ -1,0 +1,48 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.Handle;
+import java.util.Optional;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+/** The future of an acquisition for which no thread waits. Releases the handle if its user has ended the future. */
+public final class AcquireFuture<H extends Handle, R> extends EndableFuture<R> {
+
+    private final Function<H, R> resultOf;
+    private final Supplier<R> busy;
+
+    private AcquireFuture(Function<H, R> resultOf, Supplier<R> busy) {
+        this.resultOf = resultOf;
+        this.busy = busy;
+    }
+
+    /** The future of an acquisition that waits as long as it takes. */
+    public static <H extends Handle> AcquireFuture<H, H> waiting() {
+        return new AcquireFuture<>(handle -> handle, () -> {
+            throw new IllegalStateException("An acquisition without a time ended by a time");
+        });
+    }
+
+    /** The future of a try. */
+    public static <H extends Handle> AcquireFuture<H, Optional<H>> trying() {
+        return new AcquireFuture<>(Optional::of, Optional::empty);
+    }
+
+    void acquired(H handle) {
+        if (!succeed(resultOf.apply(handle))) {
+            CompletionStage<Boolean> unused = handle.releaseAsync();
+        }
+    }
+
+    void busy() {
+        succeed(busy.get());
+    }
+
+    void failed(Throwable failure) {
+        if (!(failure instanceof CancellationException)) {
+            fail(failure);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.MultiLockHandle;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Held;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.WaitLimit;
+import java.util.Arrays;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Supplier;
+
+/**
+ * An acquisition of several locks for which no thread waits: {@link AsyncAcquisitions} acquires one lock after the
+ * other, in the order of their names. Its steps run one after the other, on threads that serve handles.
+ */
+public final class AsyncSeveral implements AsyncAcquisitions.Caller {
+
+    private final LockClient client;
+    private final SeveralLocks several;
+    /** The limit of the next part: a time is one for all. */
+    private final Supplier<WaitLimit> limits;
+
+    private final boolean renewed;
+    private final AcquireFuture<MultiLockHandle, ?> future;
+    private RedisMultiLockHandle handle;
+    private Held[] had;
+    /** How many of the locks are acquired. */
+    private int count;
+
+    /** The acquisitions of parts, which ignore a cancellation once they have ended. */
+    private final Queue<AsyncAcquisitions.Pending> parts = new ConcurrentLinkedQueue<>();
+
+    private volatile boolean cancelled;
+
+    public AsyncSeveral(
+            LockClient client,
+            SeveralLocks several,
+            Supplier<WaitLimit> limits,
+            boolean renewed,
+            AcquireFuture<MultiLockHandle, ?> future) {
+        this.client = client;
+        this.several = several;
+        this.limits = limits;
+        this.renewed = renewed;
+        this.future = future;
+        this.handle = new RedisMultiLockHandle(client, several);
+        this.had = new Held[several.parts().size()];
+    }
+
+    /** Starts to acquire the first lock; returns at once. */
+    public void start() {
+        ask();
+        // A user who completes the future does not want the locks any more.
+        future.onEnd(this::cancel);
+    }
+
+    private void cancel() {
+        cancelled = true;
+        parts.forEach(part -> part.cancellation.run());
+    }
+
+    private void ask() {
+        Sync part = several.parts().get(count);
+        boolean isRenewed = renewed || count < had.length - 1;
+        Attempt.Request request =
+                new Attempt.Request(part.leaseMillis(), isRenewed, part.isFair(), part.maxHoldMillis());
+        parts.add(client.async.begin(part.keys(), handle.handleOwner(), request, limits.get(), this));
+        if (cancelled) {
+            cancel();
+        }
+    }
+
+    @Override
+    public void acquired(Hold hold) {
+        try {
+            had[count] = hold;
+            count++;
+            if (cancelled) {
+                giveBack();
+            } else if (count < had.length) {
+                hold.waitsForOthers();
+                ask();
+            } else {
+                end();
+            }
+        } catch (RuntimeException | Error e) {
+            failed(e);
+            if (e instanceof Error) {
+                throw e;
+            }
+        }
+    }
+
+    private void end() {
+        WaitLimit limit = limits.get();
+        several.complete(had, limit, renewed);
+        if (several.areHeld(had)) {
+            future.acquired(handle.of(had));
+            return;
+        }
+        giveBack();
+        if (!limit.waits()) {
+            future.busy();
+            return;
+        }
+        // A lock was lost while the attempt waited for the others.
+        handle = new RedisMultiLockHandle(client, several);
+        had = new Held[had.length];
+        count = 0;
+        ask();
+    }
+
+    @Override
+    public void busy() {
+        giveBack();
+        future.busy();
+    }
+
+    @Override
+    public void failed(Throwable failure) {
+        giveBack();
+        future.failed(failure);
+    }
+
+    private void giveBack() {
+        several.releaseLater(Arrays.copyOf(had, count), 0, released -> {});
+        count = 0;
+    }
+}

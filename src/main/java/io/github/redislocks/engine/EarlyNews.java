@@ -1,0 +1,17 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.Handle;
+import io.github.redislocks.LockLost;
+import java.util.concurrent.CompletionStage;
+
+/** A handle that reports its loss as early as the library knows of it, before it runs code of users. */
+interface EarlyNews {
+
+    /** The loss, as by {@link Handle#lost()}. Stages that depend on this one must not block. */
+    CompletionStage<LockLost> firstNews();
+
+    /** The loss of any handle, as early as possible. */
+    static CompletionStage<LockLost> of(Handle handle) {
+        return handle instanceof EarlyNews early ? early.firstNews() : handle.lost();
+    }
+}

@@ -1,0 +1,171 @@
+package io.github.redislocks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Acquisitions of several locks for which no thread waits, and handles of several locks that stay taken. */
+class MultiLockAsyncTest extends FakeTime {
+
+    private static final List<String> NAMES = List.of("a", "b", "c");
+
+    private final MultiLock several = locks.multiLock(List.of("c", "a", "b"));
+    private final FencedLock theirs = others.reentrantLock("c");
+
+    private static String key(String name) {
+        return "redis-locks:{" + name + "}";
+    }
+
+    private boolean isHeld(String name) {
+        return server.hash(key(name)).containsKey("owner");
+    }
+
+    private boolean isNothingLeft() {
+        return server.keys().stream().allMatch(key -> key.endsWith(":fence"))
+                && locks.client().holds.all().isEmpty()
+                && locks.client().attempts.isEmpty();
+    }
+
+    private <T> T await(CompletableFuture<T> future) {
+        passUntil(future::isDone);
+        return future.join();
+    }
+
+    @Test
+    void acquireAsync_ofFreeLocks_holdsAll() {
+        try (MultiLockHandle held = await(several.acquireAsync())) {
+            assertThat(held.names()).isEqualTo(NAMES);
+            held.ensureHeld();
+            assertThat(NAMES).allMatch(name -> !others.reentrantLock(name).tryLock());
+        }
+        passUntil(this::isNothingLeft);
+    }
+
+    @Test
+    void acquireAsync_whileOneIsBusy_waitsAndKeepsTheOthers() {
+        theirs.lock();
+        CompletableFuture<MultiLockHandle> future = several.acquireAsync();
+        passUntil(() -> isHeld("a") && isHeld("b"));
+        pass(60_000);
+        assertThat(future).isNotDone();
+        assertThat(losses).isEmpty();
+        theirs.unlock();
+        await(future).close();
+        passUntil(this::isNothingLeft);
+    }
+
+    @Test
+    void cancel_whileOneIsBusy_leavesNothing() {
+        theirs.lock();
+        CompletableFuture<MultiLockHandle> future = several.acquireAsync();
+        passUntil(() -> isHeld("a") && server.zset(key("c") + ":queue").size() == 1);
+        assertThat(future.cancel(true)).isTrue();
+        passUntil(() -> !isHeld("a") && !isHeld("b"));
+        theirs.unlock();
+        passUntil(this::isNothingLeft);
+    }
+
+    @Test
+    void tryAcquireAsync_ofALockThatStaysBusy_isEmptyInTime() {
+        theirs.lock();
+        long began = clock.nanoTime();
+        assertThat(await(several.tryAcquireAsync(Duration.ofSeconds(2)))).isEmpty();
+        assertThat(Duration.ofNanos(clock.nanoTime() - began)).isBetween(Duration.ofSeconds(2), Duration.ofSeconds(3));
+        passUntil(() -> !isHeld("a") && !isHeld("b"));
+        theirs.unlock();
+        passUntil(this::isNothingLeft);
+    }
+
+    @Test
+    void tryAcquireAsync_withoutTime_takesFreeLocksOnly() {
+        Optional<MultiLockHandle> held = await(several.tryAcquireAsync(Duration.ZERO));
+        held.orElseThrow().close();
+        theirs.lock();
+        assertThat(await(several.tryAcquireAsync(Duration.ZERO))).isEmpty();
+        theirs.unlock();
+        passUntil(this::isNothingLeft);
+    }
+
+    @Test
+    void loss_whileTheOthersAreWaitedFor_startsAnew() {
+        theirs.lock();
+        CompletableFuture<MultiLockHandle> future = several.acquireAsync();
+        passUntil(() -> isHeld("a") && server.zset(key("c") + ":queue").size() == 1);
+        others.reentrantLock("a").forceUnlock();
+        pass(20_000);
+        assertThat(losses).extracting(LockLost::lockName).containsExactly("a");
+        theirs.unlock();
+        MultiLockHandle held = await(future);
+        held.ensureHeld();
+        assertThat(held.fencingToken("a")).isGreaterThan(losses.get(0).token());
+        held.close();
+        passUntil(this::isNothingLeft);
+    }
+
+    @Test
+    void fixedLease_countsFromTheLastLock() {
+        theirs.lock();
+        LockOptions fixed = LockOptions.defaults().fixedLease(Duration.ofSeconds(10));
+        CompletableFuture<MultiLockHandle> future =
+                locks.multiLock(NAMES, fixed).acquireAsync();
+        pass(60_000);
+        theirs.unlock();
+        MultiLockHandle held = await(future);
+        // The client confirms a lock that was handed over.
+        pass(2_000);
+        assertThat(held.remainingLease()).isBetween(Duration.ofSeconds(7), Duration.ofSeconds(10));
+        pass(10_000);
+        assertThatThrownBy(held::ensureHeld)
+                .isInstanceOfSatisfying(
+                        LockLostException.class, e -> assertThat(e.reason()).isEqualTo(LockLost.Reason.EXPIRED));
+        assertThat(held.release()).isFalse();
+    }
+
+    @Test
+    void close_whileOneIsBusy_failsTheFuture() {
+        theirs.lock();
+        CompletableFuture<MultiLockHandle> future = several.acquireAsync();
+        passUntil(() -> isHeld("a"));
+        whileTimePasses(locks::close);
+        passUntil(future::isDone);
+        assertThatThrownBy(future::join).hasCauseInstanceOf(IllegalStateException.class);
+        passUntil(() -> !isHeld("a") && !isHeld("b"));
+        theirs.unlock();
+    }
+
+    @Test
+    void releaseAfter_keepsAllTakenUntilTheTime() throws InterruptedException {
+        for (boolean async : new boolean[] {false, true}) {
+            MultiLockHandle held = several.acquire();
+            pass(10_000);
+            Duration minute = Duration.ofMinutes(1);
+            boolean released =
+                    async ? await(held.releaseAfterAsync(minute).toCompletableFuture()) : held.releaseAfter(minute);
+            assertThat(released).isTrue();
+            assertThat(held.isHeld()).isFalse();
+            pass(49_000);
+            assertThat(NAMES).allMatch(name -> !others.reentrantLock(name).tryLock());
+            pass(2_000);
+            assertThat(others.multiLock(NAMES).tryAcquire(Duration.ZERO).map(Handle::release))
+                    .contains(true);
+        }
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void previousHolderLost_ofOneOfThem_isTrue() {
+        assertThat(several.tryLock()).isTrue();
+        assertThat(several.previousHolderLost()).isFalse();
+        several.unlock();
+        theirs.lock();
+        others.reentrantLock("c").forceUnlock();
+        assertThat(several.tryLock()).isTrue();
+        assertThat(several.previousHolderLost()).isTrue();
+        several.unlock();
+    }
+}
