@@ -99,7 +99,7 @@ final class NodeBatch {
         }
     }
 
-    /** Completes a batch that was sent quickly: asks again, looks at another server, or reports a failure. */
+    /** Completes a batch that was sent quickly: asks again, checks another server, or reports a failure. */
     void completeSlowly(@Nullable List<Outcome> outcomes) {
         if (outcomes == null) {
             open.forEach(NodeQuestion::mayHaveRun);
@@ -117,7 +117,7 @@ final class NodeBatch {
             long left = leftNanos(System.nanoTime());
             if (!open.isEmpty() && left > 1) {
                 // The first answers had the server's time, so the next requests are not late. Another server is
-                // looked at now.
+                // checked now.
                 node.server.checkOnce(left);
                 open = pass();
             }

@@ -34,12 +34,16 @@ public class RetryTimer {
      * thread can be started.
      */
     public void later(Runnable task) {
-        if (tasks.add(task)) {
-            try {
-                executor.execute(turn);
-            } catch (RejectedExecutionException e) {
-                tasks.remove(task);
-            }
+        tasks.add(task);
+        if (!executor.getQueue().isEmpty()) {
+            // The turn that waits will see the task, if its thread has not been ended by an error.
+            executor.revive();
+            return;
+        }
+        try {
+            executor.execute(turn);
+        } catch (RejectedExecutionException e) {
+            tasks.remove(task);
         }
     }
 
@@ -56,6 +60,11 @@ public class RetryTimer {
                 task.run();
             }
         }
+    }
+
+    /** The number of turns that wait for the thread. */
+    int waitingTurns() {
+        return executor.getQueue().size();
     }
 
     /** Waits after {@link #close} until the current task has ended, for a time at most. An interrupt is kept. */

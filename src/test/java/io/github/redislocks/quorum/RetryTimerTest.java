@@ -61,6 +61,21 @@ class RetryTimerTest {
     }
 
     @Test
+    void tasks_thatAddThemselvesAgain_queueOneTurnAtMost() {
+        for (int i = 0; i < 5; i++) {
+            timer.later(new Runnable() {
+                @Override
+                public void run() {
+                    done.add("again");
+                    timer.later(this);
+                }
+            });
+        }
+        await().until(() -> done.size() >= 15);
+        assertThat(timer.waitingTurns()).isLessThanOrEqualTo(1);
+    }
+
+    @Test
     void task_afterOneThatFails_isRun() {
         timer.later(() -> {
             throw new OutOfMemoryError("of the test");
