@@ -9,9 +9,7 @@ import java.util.Map;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
-/**
- * Records what the callers of all clients do under the locks, and checks exclusion and tokens as callers see them.
- */
+/** Records what the callers of all clients do under the locks, and checks exclusion and tokens as callers see them. */
 final class Ledger {
 
     /** A hold of a lock, as its caller knows it. */

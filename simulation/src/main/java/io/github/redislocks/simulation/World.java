@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A schedule: the seed determines which thread runs when, and at what time. Everything that happens is mixed into
- * a hash, so that two runs can be compared.
+ * A schedule: the seed determines which thread runs when, and at what time. Everything that happens is mixed into a
+ * hash, so that two runs can be compared.
  *
  * <p>A thread is chosen uniformly, or by priorities of which some are lowered on the way (PCT: Burckhardt, Kothari,
  * Musuvathi and Nagarakatti, 2010).
