@@ -51,6 +51,8 @@ public final class Watchdog {
     private volatile @Nullable Ping ping;
 
     private final Queue<PendingCommand> commands = new ConcurrentLinkedQueue<>();
+    /** Whether nobody sends commands any more. */
+    private volatile boolean givesUp;
     /** How many commands were ever added. */
     private final AtomicLong added = new AtomicLong();
     /** The senders by server. Only the scheduler changes the map. */
@@ -121,6 +123,10 @@ public final class Watchdog {
                 command.hasten();
                 wakeAt(0);
             }
+        }
+        // After the command was added: giveUp() has either seen the command or is seen here.
+        if (givesUp) {
+            giveUp(command);
         }
     }
 
@@ -283,10 +289,14 @@ public final class Watchdog {
 
     /** Gives up the pending commands that are left after {@link #close}. */
     public void giveUp() {
-        for (PendingCommand command : commands) {
-            if (!command.isDone()) {
-                command.giveUp();
-            }
+        givesUp = true;
+        commands.forEach(this::giveUp);
+    }
+
+    /** Gives a command up if nobody has done so. */
+    private void giveUp(PendingCommand command) {
+        if (commands.remove(command) && !command.isDone()) {
+            command.giveUp();
         }
     }
 

@@ -190,6 +190,33 @@ class SweepTest {
         job.awaitEnd();
     }
 
+    /** A thread may stall between the start of its release and the command that sends the release. */
+    @Test
+    void run_afterTheLastCommandsWereGivenUp_givesTheCommandUp() {
+        AtomicInteger givenUp = new AtomicInteger();
+        watchdog.close();
+        watchdog.giveUp();
+        watchdog.run(new PendingCommand(clock, "key", Long.MAX_VALUE) {
+            @Override
+            public Call call() {
+                return call;
+            }
+
+            @Override
+            public long follow(Reply reply, long sentNanos) {
+                return DONE;
+            }
+
+            @Override
+            public void giveUp() {
+                givenUp.incrementAndGet();
+            }
+        });
+        assertThat(givenUp).hasValue(1);
+        watchdog.giveUp();
+        assertThat(givenUp).as("once").hasValue(1);
+    }
+
     @Test
     void over_returnsTheEarliestTime() {
         assertThat(sweep().over(List.of(), 0)).isEqualTo(Long.MAX_VALUE);
