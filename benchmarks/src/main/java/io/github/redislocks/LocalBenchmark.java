@@ -20,7 +20,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** What a lock and unlock do besides asking Redis: the local queue, and the memory of what is held. */
+/** The local part of a lock and unlock: the local queue, and the memory of what is held. */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @Warmup(iterations = 3, time = 1)
@@ -28,7 +28,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(2)
 public class LocalBenchmark {
 
-    /** What the threads of a client share. */
+    /** The client that the threads share. */
     @State(Scope.Benchmark)
     public static class Shared {
         final LocalQueue localQueue = new LocalQueue();

@@ -85,7 +85,7 @@ class LockObservationsTest extends FakeTime {
                 .hasHighCardinalityKeyValue(LockObservations.TOKEN, token);
     }
 
-    /** The parent is what the caller does, also if another thread tells that it has the lock. */
+    /** The parent is the caller's observation, even if another thread reports the acquisition. */
     @Test
     void acquisitionAndHold_areChildrenOfWhatTheCallerDoes() {
         other("order:4711").lock();

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What listeners, metrics and inspections tell of a client that keeps its locks for 10 s. */
+/** The events, metrics and inspections of a client that keeps its locks for 10 s. */
 class ResidencyEventsTest extends FakeTime {
 
     private static final Duration KEPT = Duration.ofSeconds(10);
@@ -335,7 +335,7 @@ class ResidencyEventsTest extends FakeTime {
     void clockThatStandsStill_leavesNoToken() {
         use();
         use();
-        // That of the second use may be told before: it ends while the first is released in the background.
+        // The event of the second use may come before: it ends while the first is released in the background.
         LockGivenUp first = LockGivenUp.of("job", LockGivenUp.Reason.NO_TOKEN, Duration.ZERO, 1);
         await().until(() -> givenUp.contains(first));
     }

@@ -2,7 +2,7 @@ package io.github.redislocks.bench;
 
 import io.github.redislocks.bench.crew.Crew;
 
-/** What all works share. */
+/** The environment that all works share. */
 public record Bench(Settings settings, Server server, Results results) {
 
     /** Starts JVMs that work. */

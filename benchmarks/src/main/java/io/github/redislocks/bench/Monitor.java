@@ -15,11 +15,11 @@ import redis.clients.jedis.exceptions.JedisException;
  */
 public final class Monitor implements AutoCloseable {
 
-    /** What ran: requests of clients, scripts among them, and all commands, those in scripts as well. */
+    /** Counts of what ran: requests of clients, scripts among them, and all commands, those in scripts as well. */
     public record Count(long requests, long scripts, long commands) {}
 
     private static final long PATIENCE_SECONDS = 60;
-    /** What pools send on each idle connection, in bursts; and what only those ask who measure. */
+    /** Commands that pools send on each idle connection, in bursts, and commands of the measurement itself. */
     private static final Pattern APART = Pattern.compile("\"(ping|info)\"", Pattern.CASE_INSENSITIVE);
 
     private static final Pattern SCRIPT = Pattern.compile("\"(eval|evalsha|fcall)(_ro)?\"", Pattern.CASE_INSENSITIVE);

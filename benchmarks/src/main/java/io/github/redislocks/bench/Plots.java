@@ -99,7 +99,7 @@ final class Plots {
     /** For each measure that a work has, a bar for each contender. */
     static void bars(Path folder, Results.Section section) {
         if (section.work().startsWith("breakdown")) {
-            // Its times are those of another work.
+            // The times of this row are those of another work.
             return;
         }
         for (Measure measure : MEASURES) {
@@ -256,7 +256,7 @@ final class Plots {
         return axis;
     }
 
-    /** One whose labels are text, not outlines of text. */
+    /** Makes a picture whose labels are text, not outlines of text. */
     private static final class PlainLogAxis extends LogAxis {
 
         private static final long serialVersionUID = 1;

@@ -115,12 +115,12 @@ final class ChildGroup {
         return process.waitFor(millis, TimeUnit.MILLISECONDS);
     }
 
-    /** What the command ended with; 128 and the number of the signal if by a signal. */
+    /** The exit code of the command; 128 and the number of the signal if a signal ended it. */
     int exitCode() {
         return process.exitValue();
     }
 
-    /** One whose parent has ended is no descendant any more. */
+    /** Returns the descendants so far, since a process whose parent has ended is no descendant any more. */
     private Set<ProcessHandle> known() {
         process.descendants().forEach(known::add);
         return known;

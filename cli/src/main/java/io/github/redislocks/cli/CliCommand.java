@@ -34,7 +34,7 @@ abstract class CliCommand implements Callable<Integer> {
     /** Refuses what is wrong before Redis is asked. */
     void check() {}
 
-    /** What it ends with. */
+    /** Runs the command. Returns its exit code. */
     abstract int run(RedisLocks locks, PrintWriter out) throws IOException, InterruptedException;
 
     /** Whether nobody reads any more, as in {@code top | head}, which the standard output of Java keeps to itself. */

@@ -74,7 +74,7 @@ final class DemoCommand implements Callable<Integer> {
     private int draw(List<Path> recordings) throws IOException {
         List<String> line = new ArrayList<>(List.of("timeline", "-o", timeline.toString()));
         for (Path file : recordings) {
-            // That of the process that was killed is empty.
+            // The recording of the process that was killed is empty.
             if (Files.size(file) > 0) {
                 line.add(file.toString());
             }

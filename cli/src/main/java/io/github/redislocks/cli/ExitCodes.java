@@ -1,6 +1,6 @@
 package io.github.redislocks.cli;
 
-/** What a command ends with, besides what the command that {@code run} runs ends with. */
+/** The exit codes of the commands; {@code run} also passes on the exit code of the command that it runs. */
 final class ExitCodes {
 
     static final int OK = 0;

@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
 
-/** What is kept of very many: the greatest, up to a bound. */
+/** The greatest of very many elements, up to a bound. */
 final class Kept<T> {
 
     private final int limit;

@@ -7,7 +7,7 @@ import java.util.PriorityQueue;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 
-/** What is drawn beside one name: that of a thread, as a rule. */
+/** The bars that are drawn beside one name, as a rule that of a thread. */
 final class Lane {
 
     private static final Pattern NUMBER = Pattern.compile("\\d+");

@@ -16,7 +16,7 @@ import java.util.Set;
 final class Lanes {
 
     private static final String HANDLES = "handles";
-    /** What the owner of a loss begins with that is a thread. */
+    /** The prefix of the owner of a loss that is a thread. */
     private static final String THREAD = "thread ";
 
     private static final String NAMELESS = "threads without a name";
@@ -43,7 +43,7 @@ final class Lanes {
         for (Loss loss : recorded.losses.all()) {
             piece(loss.source(), loss.lock(), loss.token()).lost = loss;
         }
-        // Those of which the thread is known first: where others belong is seen by its name.
+        // Pieces whose thread is known come first: its name shows where the others belong.
         pieces.stream().filter(piece -> !isLossOnly(piece)).forEach(this::assign);
         pieces.stream().filter(Lanes::isLossOnly).forEach(this::assign);
     }
@@ -87,7 +87,7 @@ final class Lanes {
                 .orElseGet(() -> there.computeIfAbsent(new Who(0, name), first -> new Lane(name, false)));
     }
 
-    /** Those of a JVM, in the order in which they are drawn. */
+    /** The lanes of a JVM, in the order in which they are drawn. */
     List<Lane> of(Object jvm) {
         return lanes.getOrDefault(jvm, Map.of()).values().stream()
                 .sorted(Lane.order())

@@ -5,7 +5,7 @@ import io.github.redislocks.cli.Recorded.Source;
 import io.github.redislocks.cli.Recorded.Span;
 import io.github.redislocks.cli.Recorded.Who;
 
-/** One call for a lock with what came of it: a wait, the hold that it led to, the loss of that; not all are there. */
+/** A call for a lock and its result: a wait, the hold that it led to, the loss of that; not all are there. */
 final class Piece {
 
     static final int NONE = -1;
@@ -18,9 +18,9 @@ final class Piece {
     Span waited;
     Span held;
     Loss lost;
-    /** Its place below others of its lane that last at the same time. */
+    /** The row in the lane, below other pieces at the same time. */
     int row;
-    /** Their numbers among the bars. */
+    /** The numbers of the wait and the hold among the bars. */
     int waitBar = NONE;
 
     int holdBar = NONE;
@@ -42,7 +42,7 @@ final class Piece {
             waited = span;
         }
         if (waited != null && held != null && waited.end() + held.length() < held.end()) {
-            // The release was told when Redis had answered it, and is not part of the hold.
+            // The event of the release came after the answer of Redis; the release is not part of the hold.
             held = held.endingAt(waited.end() + held.length());
         }
     }
@@ -65,7 +65,7 @@ final class Piece {
         return lost != null && held == null && waited != null;
     }
 
-    /** What was held until it was lost. */
+    /** Returns the hold until its loss. */
     Span lostHold() {
         long began = waited.end();
         return new Span(

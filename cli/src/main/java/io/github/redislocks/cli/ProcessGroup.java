@@ -32,7 +32,7 @@ record ProcessGroup(Path shell, long id) {
     /**
      * Sends signals to all of them at one moment, whatever they start meanwhile.
      *
-     * @return whether somebody got them; false also if no shell can be started
+     * @return whether a process got the signal; false if there is none, and if no shell can be started
      */
     boolean signal(String... names) {
         try {
@@ -47,19 +47,21 @@ record ProcessGroup(Path shell, long id) {
         }
     }
 
-    /** Ends all of them, also if no process can be started any more, as when a command takes all there may be. */
+    /** Ends all processes of the group, even if the machine allows no further process. */
     void kill() {
         if (!signal("KILL")) {
             members().ifPresent(members -> members.forEach(ProcessHandle::destroyForcibly));
         }
     }
 
-    /** Whether any of them lives. One that has ended does not, also if nobody asks what it ended with. */
+    /**
+     * Whether a process of the group lives. A process that has ended does not, even if nobody has read its exit code.
+     */
     boolean isAlive() {
         return members().map(members -> !members.isEmpty()).orElseGet(() -> signal("0"));
     }
 
-    /** Those that live; empty where no files tell. */
+    /** The processes that live; empty where there is no {@code /proc}. */
     private Optional<List<ProcessHandle>> members() {
         List<ProcessHandle> members = new ArrayList<>();
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROCESSES, "[0-9]*")) {

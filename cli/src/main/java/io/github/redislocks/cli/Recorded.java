@@ -5,14 +5,14 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** What recordings tell of locks. Times are microseconds since 1970, lengths are microseconds. */
+/** The events of locks in recordings. Times are microseconds since 1970, lengths are microseconds. */
 final class Recorded {
 
     static final int MOST_LOSSES = 10_000;
     static final int MOST_OUTAGES = 1_000;
     static final int MOST_RENEWALS = 10_000;
 
-    /** What a span is that is no wait; waits have their outcome. */
+    /** The kind of a span that is no wait; waits have their outcome. */
     static final String HOLD = "hold";
 
     static final String ACQUIRED = "acquired";

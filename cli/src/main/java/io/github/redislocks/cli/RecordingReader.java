@@ -70,7 +70,7 @@ final class RecordingReader {
         }
     }
 
-    /** To be called when all files have been read. */
+    /** Call when all files have been read. */
     void end() {
         torture.addStrikes();
     }

@@ -46,7 +46,7 @@ final class RunCommand implements Callable<Integer> {
     /** As {@link LockHandle#releaseAfter} allows. */
     private static final Duration LONGEST_KEPT = Duration.ofHours(24);
 
-    /** What to do about a lock that another holds. */
+    /** The reaction to a lock that another holds. */
     enum IfBusy {
         WAIT,
         FAIL,
@@ -128,7 +128,7 @@ final class RunCommand implements Callable<Integer> {
             return held.isPresent() ? run(held.get()) : busy(locks);
         } catch (IllegalStateException | IllegalMonitorStateException e) {
             if (signalled) {
-                // It was to get the lock, or had it for a moment. This process ends by the signal.
+                // This process was to get the lock, or had it for a moment, and ends by the signal.
                 return ExitCodes.BUSY;
             }
             throw e;
@@ -224,7 +224,7 @@ final class RunCommand implements Callable<Integer> {
         if (inOrder) {
             return child.exitCode();
         }
-        // It may have ended by itself at that moment, and have left others.
+        // The command may have ended by itself at that moment, and have left others.
         child.kill();
         held.release();
         return lost(kept ? " before the command had ended" : ": \"" + command.get(0) + "\" was ended");
@@ -269,7 +269,7 @@ final class RunCommand implements Callable<Integer> {
         }
         ChildGroup running = signalled();
         if (running == null) {
-            // It waits for the lock: its place has to go.
+            // This process waits for the lock: its place has to go.
             locks.close();
             return;
         }

@@ -32,7 +32,7 @@ final class Supervision {
     private final long tickMillis;
     private boolean inOrder = true;
 
-    /** To be made before the command is started, since the client opens its subscription to losses here. */
+    /** Make it before the command starts, since the client opens its subscription to losses here. */
     Supervision(LockHandle held, Duration lease) {
         this(held, lease, Math.max(SHORTEST_TICK_MILLIS, Math.min(LONGEST_TICK_MILLIS, lease.toMillis() / 50)));
     }
@@ -85,7 +85,7 @@ final class Supervision {
             pause(news, child);
         }
         while ((child.isAsked() || !inOrder) && child.isAlive()) {
-            // What the command started may still clean up, as long as the lock lasts.
+            // Processes that the command started may still clean up, as long as the lock lasts.
             look(child);
             Thread.sleep(SHORTEST_TICK_MILLIS);
         }

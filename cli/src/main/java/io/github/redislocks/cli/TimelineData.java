@@ -61,7 +61,7 @@ final class TimelineData {
         return laneFields.size();
     }
 
-    /** Those that are held longest first. */
+    /** Returns the names of the locks, those that are held longest first. */
     private static List<String> lockNames(List<Piece> pieces) {
         Map<String, Long> held = new HashMap<>();
         for (Piece piece : pieces) {
@@ -217,7 +217,7 @@ final class TimelineData {
         return Map.of("program", first.program, "process", process, "files", files);
     }
 
-    /** What the page does not show, as sentences. */
+    /** The omissions of the page, as sentences. */
     List<String> leftOut() {
         List<String> sentences = new ArrayList<>();
         Span longest = recorded.spans.greatestLeftOut();

@@ -28,14 +28,14 @@ final class TortureLog {
     private final Recorded recorded;
     private final List<Source> sources = new ArrayList<>();
     private final List<Strike> strikes = new ArrayList<>();
-    /** What to add to a time to have it since 1970; null before the first file. */
+    /** Added to a time, gives the time since 1970; null before the first file. */
     private Long offset;
 
     TortureLog(Recorded recorded) {
         this.recorded = recorded;
     }
 
-    /** What the nemesis did; worker: empty if not to one of them. */
+    /** A fault that the nemesis made; worker: empty if no worker met it. */
     private record Strike(String worker, String fault, long begin, long end) {}
 
     private record Line(long at, String actor, String kind, String lock, long number, String text) {
@@ -109,7 +109,7 @@ final class TortureLog {
                 call.left = line.at;
                 if (line.text.equals("await")) {
                     held(source, line, call);
-                    // It waits for its signal, and then for the lock.
+                    // The thread waits for its signal, and then for the lock.
                     call.asked = line.at;
                 }
             }

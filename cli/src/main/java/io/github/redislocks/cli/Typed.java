@@ -10,7 +10,8 @@ import picocli.CommandLine.ParseResult;
 final class Typed {
 
     /**
-     * What the launcher found in {@code LC_ALL}, if it gave Java another locale; the same for none and an empty one.
+     * The value of {@code LC_ALL} that the launcher found, if it gave Java another locale; the same for none and an
+     * empty one.
      */
     private static final String LOCALE = "redis-locks.lc_all";
 

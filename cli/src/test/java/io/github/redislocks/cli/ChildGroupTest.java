@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class ChildGroupTest {
 
-    /** Its part ignores SIGTERM; its number is in the file {@code part}. */
+    /** A command of which a part ignores SIGTERM; the number of that process is in the file {@code part}. */
     private static final String DEAF_PART = "(trap '' TERM; sh -c 'echo $PPID' > part; while :; do sleep 0.01; done) &"
             + " while [ ! -s part ]; do sleep 0.01; done; ";
 
@@ -79,7 +79,7 @@ class ChildGroupTest {
         }
     }
 
-    /** Its first thread ended by itself, so that Linux shows it as a zombie. */
+    /** The first thread of the process ended by itself, so that Linux shows a zombie. */
     @Test
     void group_ofWhichOneHasThreadsThatWork_lives() throws Exception {
         assumeThat(ChildGroup.find("python3"))

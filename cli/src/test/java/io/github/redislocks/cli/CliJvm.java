@@ -34,7 +34,7 @@ final class CliJvm implements AutoCloseable {
         return start(folder, environment, line(args));
     }
 
-    /** Its output goes to a command of a shell, whose output it is then; it has ended when both have. */
+    /** Starts it with its output piped to a command of a shell; it has ended when both have. */
     static CliJvm startInto(String reader, Path folder, String url, String... args) throws IOException {
         List<String> line = new ArrayList<>(List.of("sh", "-c", "\"$@\" | " + reader, "sh"));
         line.addAll(line(args));
@@ -73,7 +73,7 @@ final class CliJvm implements AutoCloseable {
         return Files.readString(err);
     }
 
-    /** What it ends with. */
+    /** Returns the exit code. */
     int await() throws InterruptedException {
         if (!process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
             throw new AssertionError("It has not ended");

@@ -64,7 +64,7 @@ final class Commands implements AutoCloseable {
         return isAlive(Long.parseLong(lines(file).get(0)));
     }
 
-    /** One that has ended, though nobody has asked yet what it ended with, does not live. */
+    /** Whether a process lives; a zombie does not. */
     static boolean isAlive(long pid) {
         return !"ZXx".contains(state(pid));
     }

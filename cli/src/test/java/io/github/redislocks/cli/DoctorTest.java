@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
-/** What the doctor finds, and whether it says what to change. */
+/** The doctor's findings and its remedies. */
 @Timeout(60)
 class DoctorTest {
 

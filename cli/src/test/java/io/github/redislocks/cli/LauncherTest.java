@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the script makes of how it is called. */
+/** The script {@code bin/redis-locks} of the archive. */
 @Timeout(60)
 class LauncherTest {
 

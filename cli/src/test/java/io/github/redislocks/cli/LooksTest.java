@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** What the commands that look at locks print, and what they say to wrong input. */
+/** The output of the commands that look at locks, and their answers to wrong input. */
 @Timeout(60)
 class LooksTest {
 
@@ -110,7 +110,7 @@ class LooksTest {
         assertThat(run("list", "nothing").out()).isEqualTo("No lock like nothing is held, kept or waited for.\n");
     }
 
-    /** It could clear the terminal, or look like another lock. */
+    /** A name with control characters could clear the terminal, or look like another lock. */
     @Test
     void list_aNameThatControlsATerminal_isALineOfPlainText() throws Exception {
         String odd = "odd:\u001b[2J\n@|bold x|@";
@@ -309,7 +309,7 @@ class LooksTest {
         assertThat(Cli.run(null, "run", "--help").out()).contains("REDIS_LOCKS_TOKEN");
     }
 
-    /** As a user would type them, who has the launcher on the path. */
+    /** The examples as a user would type them with the launcher on the path. */
     @Test
     void examplesOfTheDocumentation_areUnderstood() throws Exception {
         Pattern example = Pattern.compile("(?m)^ *redis-locks (.+)$");

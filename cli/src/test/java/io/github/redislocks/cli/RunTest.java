@@ -126,7 +126,7 @@ class RunTest {
         }
     }
 
-    /** Whose path has only what it needs. */
+    /** The path of the command has only the programs that it needs. */
     @Test
     void forcedLock_ofACommandWithoutAShellOnItsPath_endsTheWholeGroup() throws Exception {
         Map<String, String> environment = Map.of("REDIS_URL", server.uri(), "PATH", folder.toString());

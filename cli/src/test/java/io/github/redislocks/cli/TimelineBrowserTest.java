@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** That a browser draws the page, if there is a Chromium. */
+/** A browser draws the page, if there is a Chromium. */
 @Timeout(120)
 class TimelineBrowserTest {
 

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** What is made of recorded events, without a recording. */
+/** The bars that are made of events, without a recording. */
 class TimelineDataTest {
 
     private static final long MS = 1_000;

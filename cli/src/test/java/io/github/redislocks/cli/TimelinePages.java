@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** What a page of {@code timeline} is drawn from, read back from the page. */
+/** The data of a page of {@code timeline}, read back from the page. */
 final class TimelinePages {
 
     private static final String BEGIN = "<script type=\"application/json\" id=\"data\">";

@@ -15,7 +15,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is drawn of the logs of the torture suite. */
+/** The bars that are drawn for the logs of the torture suite. */
 class TortureLogTest {
 
     @TempDir

@@ -78,7 +78,7 @@ class UnlockTest {
                 .isEqualTo("Nobody holds \"forced\".\n");
     }
 
-    /** It could clear the terminal, or have the question be about another lock. */
+    /** A name with control characters could clear the terminal, or make the question look as if about another lock. */
     @Test
     void name_thatControlsATerminal_isAskedAndToldAsPlainText() throws Exception {
         String odd = "odd\u001b[2J\nfree";

@@ -123,8 +123,8 @@ public final class LockMetrics implements LockListener, MeterBinder {
      * Makes metrics with a tag {@code lock}.
      *
      * @param tag makes the tag's value of a lock's name, such as {@code order} of {@code order:4711}. It must have few
-     *     values: each has meters of its own in each registry, for good. It is called for each lock and unlock. If it
-     *     throws or returns null, that event is logged as an error of this listener, and not counted.
+     *     values: each has meters of its own in each registry, permanently. It is called for each lock and unlock. If
+     *     it throws or returns null, that event is logged as an error of this listener, and not counted.
      */
     public LockMetrics(Function<String, String> tag) {
         this.tag = Objects.requireNonNull(tag, "tag");
@@ -191,7 +191,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
     private double retries() {
         forgetting.lock();
         try {
-            // First: it may add to the earlier ones.
+            // Before the others, since it may add to the earlier ones.
             double present = sum(RedisLocks::countRetries);
             return earlierRetries.get() + present;
         } finally {

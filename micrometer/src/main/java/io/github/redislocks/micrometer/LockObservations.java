@@ -66,7 +66,7 @@ public final class LockObservations implements LockListener {
      * Makes observations with a key {@code lock} of low cardinality.
      *
      * @param tag makes its value of a lock's name, such as {@code order} of {@code order:4711}. It must have few
-     *     values: where observations become metrics, each has meters of its own, for good.
+     *     values: where observations become metrics, each has meters of its own, permanently.
      */
     public LockObservations(ObservationRegistry registry, Function<String, String> tag) {
         this.registry = Objects.requireNonNull(registry, "registry");
@@ -106,7 +106,7 @@ public final class LockObservations implements LockListener {
                 .contextualName(title)
                 .highCardinalityKeyValue(LOCK_NAME, lockName);
         if (parent != null) {
-            // The end of an acquisition for which no thread waits is told by another thread.
+            // Another thread reports the end of an acquisition for which no thread waits.
             made.parentObservation(parent);
         }
         return tag == null ? made : made.lowCardinalityKeyValue(LOCK, tag.apply(lockName));

@@ -17,7 +17,7 @@ final class ObservedHolds {
     /** How many observations of one lock are kept: of its holder, and of threads that wait in its Conditions. */
     static final int MOST = 1_000;
 
-    /** One that has not ended; used by one thread at a time. */
+    /** A hold that has not ended; used by one thread at a time. */
     private static final class Entry {
 
         final long token;

@@ -36,7 +36,7 @@ class ObservedHoldsTest {
         assertThat(holds.size()).isZero();
     }
 
-    /** That of a thread which has waited in a Condition while others had the lock. */
+    /** The hold of a thread that waited in a Condition while others had the lock. */
     @Test
     void remove_ofALaterToken_findsThatOfTheThread() throws InterruptedException {
         Observation waited = made();

@@ -7,7 +7,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** What a task has of its lock, however often that is extended. */
+/** A task's possession of its lock, however often the task extends it. */
 final class Possession {
 
     private static final Duration LONGEST_KEPT = Duration.ofDays(1);

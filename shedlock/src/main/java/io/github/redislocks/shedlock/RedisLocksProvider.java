@@ -76,7 +76,7 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
                     if (began - end >= 0) {
                         throw e;
                     }
-                    // What it may have left behind makes the lock busy until Redis is told.
+                    // A request that it left behind may keep the lock busy until a release reaches Redis.
                     mayBeOurs |= e.holdMayExist();
                 }
                 Thread.sleep(PAUSE_MILLIS);
@@ -109,7 +109,7 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
     /** Now: when the task has ended it would be too late, since nobody could release the lock then. */
     private void ensureKeeps(String name) {
         try {
-            // What has no fair locks has no locks that are kept: a quorum.
+            // A quorum has no fair locks, and no locks that are kept.
             FencedLock unused = locks.reentrantLock(name, LockOptions.defaults().fair(true));
         } catch (UnsupportedOperationException e) {
             throw new UnsupportedOperationException(

@@ -14,7 +14,7 @@ import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 
-/** What a test asks an instance to do, over HTTP. */
+/** The requests of a test to an instance, over HTTP. */
 @RestController
 public class Till implements DisposableBean {
 

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 final class EnclosingLocks {
 
     /**
-     * One of them.
+     * A lock that encloses a method.
      *
      * @param source what made the lock
      * @param token of its hold
@@ -74,7 +74,7 @@ final class EnclosingLocks {
         return same.depth == 0 ? same.token : 0;
     }
 
-    /** It has ended the method that it began last. */
+    /** Call when the thread has ended the method that it began last. */
     static void leave() {
         Enclosing left = INNERMOST.get();
         if (left == null || left.outer == null) {

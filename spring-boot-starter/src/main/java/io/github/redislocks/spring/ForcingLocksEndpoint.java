@@ -21,7 +21,7 @@ final class ForcingLocksEndpoint extends LocksEndpoint {
     }
 
     /**
-     * What came of it.
+     * The result of a forced unlock.
      *
      * @param forced whether there was a hold
      */

@@ -21,7 +21,7 @@ final class LaterResults {
     private static final List<Class<?>> TYPES =
             List.of(Future.class, CompletionStage.class, Flow.Publisher.class, Callable.class, BaseStream.class);
 
-    /** Those that are not on every class path. */
+    /** The types that are not on every class path. */
     private static final Set<String> NAMES = Set.of(
             "org.springframework.web.context.request.async.DeferredResult",
             "org.springframework.web.context.request.async.WebAsyncTask",

@@ -69,13 +69,13 @@ public @interface Locked {
     /** Whether threads of all JVMs are served in order of arrival. */
     boolean fair() default false;
 
-    /** What to do if the lock could not be had within {@link #waitFor}. */
+    /** The reaction to a lock that could not be acquired within {@link #waitFor}. */
     Busy busy() default Busy.THROW;
 
-    /** What to do if the method is called inside a transaction that is open already. */
+    /** The reaction to a call inside a transaction that is open already. */
     InTransaction inTransaction() default InTransaction.REFUSE;
 
-    /** What to do about a busy lock. */
+    /** The reaction to a busy lock. */
     enum Busy {
         /** Throw a {@link LockBusyException}. */
         THROW,
@@ -83,7 +83,7 @@ public @interface Locked {
         SKIP
     }
 
-    /** What to do inside an open transaction. */
+    /** The reaction to an open transaction. */
     enum InTransaction {
         /** Throw an {@link IllegalStateException}. */
         REFUSE,

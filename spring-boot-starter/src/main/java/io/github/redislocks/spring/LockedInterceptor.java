@@ -44,7 +44,7 @@ final class LockedInterceptor implements MethodInterceptor {
         this.beans = beans;
     }
 
-    /** What a method of a class asks for, or nothing. Throws if that cannot work. */
+    /** Returns the lock that a method of a class asks for, or nothing. Throws if that cannot work. */
     Optional<LockedMethod> find(Method method, Class<?> type) {
         return methods.computeIfAbsent(
                 new MethodClassKey(method, type),
@@ -98,7 +98,7 @@ final class LockedInterceptor implements MethodInterceptor {
                     + source.getClass().getName() + ", returned no lock, as a mock does. Use locks that work"
                     + " without Redis in tests: a bean of InMemoryLocks.start().client().");
         }
-        // Who has the lock took it before the transaction, or was let in.
+        // A thread that holds the lock took it before the transaction, or was let in.
         boolean inTransaction = OpenTransactions.isOpenFor(method.method, call.type)
                 && !lock.isHeldByCurrentThread()
                 && !InnerTransactions.beginsItsOwn(call.invocation, method.method, call.type, beans);
@@ -251,7 +251,7 @@ final class LockedInterceptor implements MethodInterceptor {
         try {
             Object unused = work.get();
         } catch (ExecutionException | CancellationException e) {
-            // Told to whoever has the same object.
+            // All callers that have the same object see that.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -36,7 +36,7 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.util.ClassUtils;
 
-/** What one method that is {@link Locked} asks for; made only if it can work. */
+/** The lock that a method with {@link Locked} asks for; made only if it can work. */
 final class LockedMethod {
 
     private static final SpelExpressionParser PARSER = new SpelExpressionParser();
@@ -107,7 +107,7 @@ final class LockedMethod {
         }
     }
 
-    /** What a method asks for, or null if it asks for no lock. */
+    /** Returns the lock that a method asks for, or null if it asks for none. */
     static @Nullable LockedMethod of(Method method, Class<?> type, ConfigurableBeanFactory beans) {
         Method declaration = declaration(method, type);
         Locked locked = AnnotatedElementUtils.findMergedAnnotation(declaration, Locked.class);
@@ -276,7 +276,7 @@ final class LockedMethod {
         return locked.busy() == Locked.Busy.SKIP;
     }
 
-    /** What the method returns if it is skipped. */
+    /** Returns the result of a method that is skipped. */
     @Nullable
     Object skipped() {
         return method.getReturnType() == Optional.class ? Optional.empty() : null;

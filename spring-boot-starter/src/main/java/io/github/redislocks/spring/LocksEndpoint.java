@@ -26,7 +26,7 @@ class LocksEndpoint {
         this.locks = locks;
     }
 
-    /** What this client does; asks no server. */
+    /** Returns what this client holds and waits for; asks no server. */
     @ReadOperation
     public Client client() {
         return new Client(
@@ -85,7 +85,7 @@ class LocksEndpoint {
     /**
      * A lock, in all JVMs.
      *
-     * @param holder who has it, or null
+     * @param holder the owner that holds it, or null
      * @param keptForMillis how much longer it stays taken by nobody, or null
      * @param queue the first places
      * @param queueLength how many there are
@@ -110,7 +110,7 @@ class LocksEndpoint {
     }
 
     /**
-     * Who has a lock.
+     * The holder of a lock.
      *
      * @param thread the name of its thread, if that is one of this client, or null
      * @param residence whether it is a whole client, which keeps the lock for its threads

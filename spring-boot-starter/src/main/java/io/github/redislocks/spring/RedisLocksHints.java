@@ -5,7 +5,7 @@ import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.aot.hint.TypeReference;
 
-/** What a native image of an application needs of this library besides its classes: the scripts, and one proxy. */
+/** The parts that a native image needs of this library besides its classes: the scripts, and one proxy. */
 final class RedisLocksHints implements RuntimeHintsRegistrar {
 
     @Override

@@ -10,7 +10,7 @@ import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
-/** What is done before transactions are committed and when they have ended; needs Spring's transactions. */
+/** Actions before transactions are committed and after they have ended; needs Spring's transactions. */
 final class TransactionEnds {
 
     private TransactionEnds() {}

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** One instance of an application that serves HTTP. */
+/** An instance of an application that serves HTTP. */
 final class SpringApp implements AutoCloseable {
 
     private static final Pattern PORT = Pattern.compile("(?m)^port (\\d+)\\.$");

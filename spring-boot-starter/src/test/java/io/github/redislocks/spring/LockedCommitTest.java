@@ -42,7 +42,7 @@ import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-/** That nothing is committed under a lock of {@link Locked} that was lost; on H2. */
+/** Nothing is committed under a lock of {@link Locked} that was lost; on H2. */
 @Timeout(60)
 class LockedCommitTest {
 
@@ -134,7 +134,7 @@ class LockedCommitTest {
         }
     }
 
-    /** Its annotation is not for what it inherits, so Spring begins no transaction there. */
+    /** The class's annotation does not apply to inherited methods, so Spring begins no transaction there. */
     @Transactional(propagation = Propagation.REQUIRES_NEW)
     static class Ledger extends Books {
 
@@ -397,7 +397,7 @@ class LockedCommitTest {
             this.counter = counter;
         }
 
-        /** Last: with its end Spring forgets the other transaction. */
+        /** Runs last, since Spring forgets the other transaction at its end. */
         @Order(2)
         @Locked("own")
         @Transactional(propagation = Propagation.REQUIRES_NEW)
@@ -444,7 +444,7 @@ class LockedCommitTest {
         assertThat(locks.held()).isEmpty();
     }
 
-    /** It would join the transaction that has ended, and what it writes be committed later. */
+    /** The callback would join the transaction that has ended, and its writes be committed later. */
     @Test
     void transaction_afterTheEndOfAnother_isRefusedIfItIsNotItsOwn() {
         List<Throwable> thrown = new ArrayList<>();

@@ -51,7 +51,7 @@ class LockedTest {
 
     @BeforeAll
     static void chooseRedis() {
-        // Here, since a context would wrap what skips the test where no process may be started.
+        // Started here, since a context would wrap the exception that skips the test where no process may be started.
         RedisServers.shared();
     }
 

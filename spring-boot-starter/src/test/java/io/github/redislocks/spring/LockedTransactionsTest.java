@@ -25,7 +25,7 @@ class LockedTransactionsTest {
 
     @BeforeAll
     static void chooseRedis() {
-        // Here, since a context would wrap what skips the test where no process may be started.
+        // Started here, since a context would wrap the exception that skips the test where no process may be started.
         RedisServers.shared();
     }
 

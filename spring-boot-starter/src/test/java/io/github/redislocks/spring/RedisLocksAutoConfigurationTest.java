@@ -69,7 +69,7 @@ class RedisLocksAutoConfigurationTest {
                     RedisLocksMetricsAutoConfiguration.class,
                     RedisLocksObservationAutoConfiguration.class));
 
-    /** Uses the locks, also when it is destroyed. */
+    /** Uses the locks, even while it is destroyed. */
     record User(Locks locks, List<String> seen) implements DisposableBean {
 
         @Override

@@ -14,7 +14,7 @@ import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 import redis.clients.jedis.JedisClientConfig;
 
-/** That a native image has the scripts. */
+/** A native image has the scripts. */
 class RedisLocksHintsTest {
 
     @Test

@@ -32,7 +32,7 @@ final class SmallApplication {
         public void run() {}
     }
 
-    /** What comes of a method with a lock, where there is no Redis. */
+    /** The outcome of a method with a lock, where there is no Redis. */
     private static String run(Job job) {
         try {
             job.run();

@@ -23,7 +23,7 @@ import java.util.function.UnaryOperator;
  * }</pre>
  *
  * <p>Time runs as that of the machine, and {@link #advance} moves it on at once. A lock is held by a thread, as always:
- * whoever wants to be another holder is another thread, or another client.
+ * another holder is another thread, or another client.
  *
  * <p>Its methods may be called by any thread, one at a time. With JUnit, {@link InMemoryLocksExtension} starts and
  * closes it.
@@ -96,8 +96,8 @@ public final class InMemoryLocks implements AutoCloseable {
 
     /**
      * Lets time pass, for Redis and all clients, and returns when they have done what was due meanwhile: leases that
-     * are renewed were renewed, others are over, and whoever has lost a lock has been told. A client that is paused or
-     * cannot reach Redis renews nothing.
+     * are renewed were renewed, others are over, and each holder that lost its lock was notified. A client that is
+     * paused or cannot reach Redis renews nothing.
      *
      * @param time how long; a lease of 30 s that nobody renews is over after 30 s and a millisecond
      * @throws IllegalArgumentException if it is negative, or longer than a year
@@ -138,9 +138,9 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Ends whoever holds a lock in Redis, as an operator who deletes it, and returns when the holder has been told: its
-     * listeners, {@code lost()} of its handle; a paused client is told when it goes on. If others wait for the lock,
-     * one of them has it now.
+     * Ends the hold of a lock in Redis, as an operator who deletes it, and returns when the holder was notified: its
+     * listeners, {@code lost()} of its handle; a paused client learns of it when it goes on. If others wait for the
+     * lock, one of them has it now.
      *
      * @param name the lock's name
      * @throws IllegalStateException if no client of this Redis holds it

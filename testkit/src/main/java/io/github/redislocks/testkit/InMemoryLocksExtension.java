@@ -36,12 +36,12 @@ public final class InMemoryLocksExtension implements ParameterResolver, AfterEac
 
     private final UnaryOperator<RedisLocks.Builder> settings;
 
-    /** Its clients have default settings. */
+    /** Makes an extension whose clients have default settings. */
     public InMemoryLocksExtension() {
         this(UnaryOperator.identity());
     }
 
-    /** Its clients have settings as in {@link InMemoryLocks#start(UnaryOperator)}. */
+    /** Makes an extension whose clients have settings as in {@link InMemoryLocks#start(UnaryOperator)}. */
     public InMemoryLocksExtension(UnaryOperator<RedisLocks.Builder> settings) {
         this.settings = Objects.requireNonNull(settings, "settings");
     }
@@ -74,7 +74,7 @@ public final class InMemoryLocksExtension implements ParameterResolver, AfterEac
     }
 
     private static void close(ExtensionContext test) {
-        // What was put for the class is found for the test as well, but not removed.
+        // An object that was put for the class is found for the test as well, but not removed.
         @Nullable InMemoryLocks mine = test.getStore(NAMESPACE).remove(InMemoryLocks.class, InMemoryLocks.class);
         if (mine != null) {
             mine.close();

@@ -22,7 +22,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** One client of the in-memory Redis, and what a test does to it. */
+/** A client of the in-memory Redis, and what a test does to it. */
 final class TestClient {
 
     private static final long MOMENT_NANOS = 20_000;
@@ -84,7 +84,7 @@ final class TestClient {
         locks.close();
     }
 
-    /** What its locks with a name are in Redis. */
+    /** The keys of this client's lock with a name. */
     LockKeys keys(String name) {
         return LockKeys.of(client.settings.keyPrefix(), name);
     }
@@ -139,7 +139,7 @@ final class TestClient {
         awaitCallers();
         awaitBackground(scheduler);
         if (awaitCallers()) {
-            // They may have left something to it.
+            // The callers may have left work to the watchdog.
             awaitBackground(scheduler);
         }
     }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What the extension gives to tests, and when it closes it. */
+/** The objects that the extension gives to tests, and their end. */
 class InMemoryLocksExtensionTest {
 
     @Nested

@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a test can do to the locks of the test kit. */
+/** The actions of a test on the locks of the test kit. */
 @Timeout(30)
 class InMemoryLocksTest {
 

@@ -7,7 +7,7 @@ import java.util.Set;
 import java.util.function.Function;
 import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
 
-/** What takes part: a kind of lock with its settings, or a floor, which is the least that Redis can be asked. */
+/** A kind of lock with its settings, or a floor, which is the least that Redis can be asked. */
 public enum Contender {
     OURS_DEFAULT("ours-default", setting -> new Ours(setting, Ours.Kind.DEFAULT), Trait.OF_ONE_SERVER),
     OURS_FAIR("ours-fair", setting -> new Ours(setting, Ours.Kind.FAIR), Trait.TWIN),
@@ -15,7 +15,7 @@ public enum Contender {
     OURS_RESIDENT("ours-resident", setting -> new Ours(setting, Ours.Kind.RESIDENT), Trait.TWIN),
     OURS_WATCHING(
             "ours-watching", setting -> new Ours(setting, Ours.Kind.WATCHING), EnumSet.of(Trait.LOCKS, Trait.RENEWS)),
-    /** What do metrics cost? */
+    /** Shows what metrics cost. */
     OURS_METERED("ours-metered", setting -> new Ours(setting, Ours.Kind.METERED), EnumSet.of(Trait.LOCKS)),
     /** Takes part only where {@code --before} names its jar. */
     OURS_BEFORE("ours-before", EarlierVersion::new, EnumSet.complementOf(EnumSet.of(Trait.RENEWS, Trait.VOTES))),
@@ -30,7 +30,7 @@ public enum Contender {
     FLOOR_HANDOFF("floor-handoff", HandoffFloor::new, EnumSet.of(Trait.WAITS, Trait.CROSSES_JVMS)),
     FLOOR_REDLOCK("floor-redlock", RedlockFloor::new, EnumSet.of(Trait.VOTES));
 
-    /** What a contender can do. */
+    /** The abilities of a contender. */
     public enum Trait {
         /** Takes a free lock. */
         LOCKS,
@@ -73,7 +73,7 @@ public enum Contender {
         return connect.apply(setting);
     }
 
-    /** Those that can do all of this. */
+    /** Returns the contenders that can do all of this. */
     public static List<Contender> that(Trait... wanted) {
         return Arrays.stream(values())
                 .filter(contender -> contender.traits.containsAll(List.of(wanted)))

@@ -2,7 +2,7 @@ package io.github.redislocks.bench.contender;
 
 import java.util.List;
 
-/** What one process has of a contender: its connections, and the locks that it makes. */
+/** The part of a contender that one process has: its connections, and the locks that it makes. */
 public interface LockClient extends AutoCloseable {
 
     /** A lock, for the calling thread. */

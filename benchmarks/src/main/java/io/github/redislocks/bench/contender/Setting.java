@@ -21,7 +21,7 @@ public record Setting(String uri, long leaseMillis, int threads, int locks, int 
         return new Setting(uri, leaseMillis, threads, locks, number);
     }
 
-    /** Those of several masters; else the one. */
+    /** The URLs of several masters, or of the one server. */
     String[] uris() {
         return uri.split(" ");
     }

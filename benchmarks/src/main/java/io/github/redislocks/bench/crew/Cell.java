@@ -33,7 +33,7 @@ public final class Cell {
         return CELLS.computeIfAbsent(file, name -> name.equals(OWN) ? own() : shared(Path.of(name)));
     }
 
-    /** One of this JVM alone, which nobody else has. */
+    /** Makes a cell of this JVM alone. */
     static Cell own() {
         return new Cell(ByteBuffer.allocateDirect(Long.BYTES));
     }

@@ -2,7 +2,7 @@ package io.github.redislocks.bench.crew;
 
 import java.io.Serializable;
 
-/** What went wrong with a task, as text: not every throwable can be sent. */
+/** The failure of a task as text, since not every throwable can be sent. */
 record Failure(String cause) implements Serializable {
 
     /** Keeps the first cause; the rest stands in the child's standard error. */

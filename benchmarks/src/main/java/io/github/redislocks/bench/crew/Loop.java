@@ -34,15 +34,15 @@ public record Loop(
         long nanos)
         implements Task<Tally> {
 
-    /** Whose client the threads use. */
+    /** The client that the threads use. */
     public enum Clients {
-        /** One for all. */
+        /** All threads share one client. */
         ONE,
-        /** One for each, as if each were a process. */
+        /** Each thread has a client, as if each were a process. */
         EACH
     }
 
-    /** What a turn of the loop is. */
+    /** The action of one iteration. */
     public enum How {
         LOCK,
         /** An inner lock of one that is held. */

@@ -5,10 +5,10 @@ import io.github.redislocks.bench.contender.Mutex;
 import io.github.redislocks.bench.contender.Setting;
 import java.io.Serializable;
 
-/** One call of a lock by a worker's main thread. */
+/** A call of a lock by a worker's main thread. */
 public record Step(Contender contender, Setting setting, String key, Call call) implements Task<Step.Answer> {
 
-    /** What a worker says before it waits. */
+    /** The message of a worker that is about to wait. */
     public static final String CALLING = "calling";
 
     /**

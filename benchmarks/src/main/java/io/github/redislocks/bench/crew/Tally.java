@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.HdrHistogram.Histogram;
 
-/** What came of a loop: of one thread, of one JVM, or of all. */
+/** The result of a loop: of one thread, of one JVM, or of all. */
 public final class Tally implements Serializable {
 
     private static final long serialVersionUID = 1L;

@@ -34,7 +34,7 @@ public final class Worker {
     private final BlockingQueue<Task<?>> tasks = new LinkedBlockingQueue<>();
     private final PrintStream answers;
 
-    /** Its threads last, so that a contender meets those of earlier rounds again. */
+    /** The threads last, so that a contender meets those of earlier rounds again. */
     private final ExecutorService threads =
             new ThreadPoolExecutor(0, Integer.MAX_VALUE, 1, TimeUnit.HOURS, new SynchronousQueue<>(), task -> {
                 // A small stack: some works have 10,000 of them.
@@ -49,7 +49,7 @@ public final class Worker {
 
     public static void main(String[] args) throws InterruptedException {
         Worker worker = new Worker(System.out);
-        // What libraries print must not be taken for an answer.
+        // Output of libraries must not be taken for an answer.
         System.setOut(System.err);
         Thread reader = new Thread(worker::read, "bench-input");
         reader.setDaemon(true);
@@ -70,7 +70,7 @@ public final class Worker {
         end();
     }
 
-    /** Ends this JVM, whatever is under way, since whoever measures has gone; profilers may write what they have. */
+    /** Ends this JVM at once, since the measuring JVM has gone; profilers may write what they have. */
     private static void end() {
         Thread last = new Thread(
                 () -> {
@@ -104,7 +104,7 @@ public final class Worker {
         return clients.computeIfAbsent(new Key(contender, setting), key -> contender.connect(setting));
     }
 
-    /** What a task leaves for a later one; one thing at a time. */
+    /** The object that a task leaves for a later one. */
     Object left;
 
     public ExecutorService threads() {

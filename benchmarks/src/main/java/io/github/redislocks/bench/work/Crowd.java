@@ -52,7 +52,7 @@ record Crowd() implements Work {
         bench.results().add(new Results.Section(name(), THREADS + " threads of one JVM wait for one lock", rows));
     }
 
-    /** What a client sends that waits, less what the same client sends that does nothing. */
+    /** The requests of a client that waits, less those of the same client that does nothing. */
     private double requestsPerSecond(Bench bench, Contender contender) {
         int seconds = bench.settings().quick() ? 1 : 10;
         try (Crew crew = bench.crew(1)) {

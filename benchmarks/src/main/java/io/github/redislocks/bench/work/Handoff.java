@@ -55,7 +55,7 @@ record Handoff() implements Work {
                 row.put("lock after another's use p50 µs", median(all(rounds, contender, pass -> pass.afterUseNanos)));
                 row.put("Redis scripts µs", median(all(rounds, contender, pass -> pass.scriptNanos)));
                 row.put("unlocking thread CPU µs", median(all(rounds, contender, pass -> pass.unlockCpuNanos)));
-                // One lock and one unlock more than there were hand-offs.
+                // There were one lock and one unlock more than hand-offs.
                 Requests.count(
                         bench,
                         row,
@@ -85,7 +85,7 @@ record Handoff() implements Work {
         /** From the call of unlock to the return of lock. */
         final Histogram nanos = new Histogram(3);
 
-        /** What the thread that unlocks needs until that returns. */
+        /** The duration of the call of unlock. */
         final Histogram unlockCpuNanos = new Histogram(3);
 
         /** How long scripts ran meanwhile. */

@@ -15,7 +15,7 @@ import org.HdrHistogram.Histogram;
 import redis.clients.jedis.Jedis;
 
 /**
- * What it costs to hold many locks for some leases, in a JVM that does nothing else. CPU is a share of one core.
+ * The cost of holding many locks for some leases, in a JVM that does nothing else. CPU is a share of one core.
  *
  * @param lost by what the client told, by what it said when asked, and by what was not in Redis: the greatest
  */

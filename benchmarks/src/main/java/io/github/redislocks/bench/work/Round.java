@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** What came of a round of turns: what the JVMs did, and what Redis needed for it. */
+/** The result of a round of turns: what the JVMs did, and what Redis needed for that. */
 record Round(Tally tally, double redisMicros, double scriptMicros) {
 
     /** Measures turns, and fails the run if two had one lock. */

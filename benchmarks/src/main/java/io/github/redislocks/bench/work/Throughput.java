@@ -30,7 +30,7 @@ record Throughput(
         String name, String title, How how, int jvms, int threads, LockKeys keys, Contender floor, Trait... traits)
         implements Work {
 
-    /** Whose locks they are. */
+    /** Whether each thread has a lock of its own, or all have a common one. */
     private enum LockKeys {
         OWN,
         COMMON

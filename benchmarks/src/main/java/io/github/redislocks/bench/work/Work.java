@@ -9,7 +9,7 @@ import java.util.List;
 /** Something that is done with locks and measured. */
 public interface Work {
 
-    /** What the command line calls it. */
+    /** The name on the command line. */
     String name();
 
     void run(Bench bench);

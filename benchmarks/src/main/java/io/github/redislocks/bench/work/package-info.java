@@ -1,2 +1,2 @@
-/** What is done with the locks, and what is measured of it. */
+/** The works: each does something with locks and measures that. */
 package io.github.redislocks.bench.work;

@@ -21,7 +21,7 @@ record Ledger(int stock, List<Entry> entries) {
     }
 
     /**
-     * One item sold.
+     * A sold item.
      *
      * @param token the fencing token of the hold under which it was sold
      * @param process the number of the process that sold it
@@ -59,7 +59,7 @@ record Ledger(int stock, List<Entry> entries) {
         return firstTokenThatDoesNotIncrease() < 0;
     }
 
-    /** What went wrong, each in a sentence that names the first place to look at; empty if nothing did. */
+    /** The errors, each in a sentence that names the first place to look at; empty if there are none. */
     List<String> violations() {
         List<String> violations = new ArrayList<>();
         if (oversold() > 0) {

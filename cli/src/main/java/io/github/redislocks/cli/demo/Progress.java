@@ -49,7 +49,7 @@ final class Progress implements AutoCloseable {
         try {
             screen.live(view());
         } catch (RuntimeException e) {
-            // One bad view must not end the timer, which drops a task that throws.
+            // A bad view must not end the timer, which drops a task that throws.
             screen.say(plan.title() + ": no view of Redis: " + e);
         }
     }

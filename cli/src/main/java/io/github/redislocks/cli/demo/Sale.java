@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** One sale of a stock by several JVMs, from their start to the last item; one of them may be killed on the way. */
+/** The sale of a stock by several JVMs, from their start to the last item; one of them may be killed on the way. */
 final class Sale {
 
     static final int STOCK = 2_000;

@@ -58,7 +58,7 @@ final class SellerJvm implements AutoCloseable {
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
             in.lines().forEach(lines::add);
         } catch (IOException | UncheckedIOException e) {
-            // It was killed.
+            // The process was killed.
         } finally {
             lines.add(END);
         }
@@ -108,7 +108,7 @@ final class SellerJvm implements AutoCloseable {
         try {
             Runtime.getRuntime().removeShutdownHook(atExit);
         } catch (IllegalStateException alreadyEnding) {
-            // It does that.
+            // The JVM runs the hook already.
         }
     }
 }

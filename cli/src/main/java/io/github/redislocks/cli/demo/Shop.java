@@ -10,7 +10,7 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.params.SetParams;
 
-/** What the processes of one sale share in Redis: the stock, the ledger, the start signal and the lock. */
+/** The data that the processes of a sale share in Redis: the stock, the ledger, the start signal and the lock. */
 final class Shop implements AutoCloseable {
 
     /** The name of the lock. */
@@ -22,7 +22,7 @@ final class Shop implements AutoCloseable {
 
     private final String prefix;
     private final String uri;
-    /** One for each thread: a pool of them would need a library more. */
+    /** A connection for each thread: a pool would need a library more. */
     private final ConcurrentMap<Thread, Jedis> connections = new ConcurrentHashMap<>();
 
     Shop(String uri, String prefix) {
@@ -50,7 +50,7 @@ final class Shop implements AutoCloseable {
         throw new IllegalArgumentException("The demo keeps its stock on one server: name a redis:// or rediss:// URL.");
     }
 
-    /** Who holds the lock: the process and the thread that its owner field in Redis names. */
+    /** The holder of the lock: the process and the thread that its owner field in Redis names. */
     record Holder(long pid, long threadId) {
 
         /** Reads {@code host:pid:random:threadId}. */

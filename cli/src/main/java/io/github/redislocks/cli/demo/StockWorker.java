@@ -12,8 +12,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * One of the processes that sell: several threads that take items off the stock by reading it and writing it back,
- * which is unsafe without a lock. It says {@value #READY} when it can begin.
+ * A process that sells: several threads that take items off the stock by reading it and writing it back, which is
+ * unsafe without a lock. It says {@value #READY} when it can begin.
  */
 final class StockWorker {
 
@@ -33,7 +33,7 @@ final class StockWorker {
     }
 
     /**
-     * What a worker is told, as the arguments of its main class.
+     * The orders of a worker, as the arguments of its main class.
      *
      * @param keyPrefix what all keys of the sale begin with
      * @param process the number of this process
@@ -83,7 +83,7 @@ final class StockWorker {
         }
     }
 
-    /** Sells with all threads until each was told that there is nothing left. */
+    /** Sells with all threads until each has found that nothing is left. */
     private void sell(Callable<Boolean> one) throws InterruptedException, ExecutionException {
         Callable<Boolean> all = () -> {
             boolean more = true;

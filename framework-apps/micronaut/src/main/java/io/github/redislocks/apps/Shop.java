@@ -3,7 +3,7 @@ package io.github.redislocks.apps;
 import io.github.redislocks.RedisLocks;
 import jakarta.inject.Singleton;
 
-/** What is given the client. */
+/** The bean that gets the client. */
 @Singleton
 class Shop {
 

@@ -4,7 +4,7 @@ import io.github.redislocks.RedisLocks;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
 
-/** What is given the client. */
+/** The bean that gets the client. */
 @ApplicationScoped
 public class Shop {
 

@@ -1,6 +1,6 @@
 package io.github.redislocks.testkit.lua;
 
-/** What a function of Java was called with; checked as each is asked for. */
+/** The arguments of a function in Java, each checked when it is read. */
 final class Arguments {
 
     private final String function;

@@ -1,6 +1,6 @@
 package io.github.redislocks.testkit.lua;
 
-/** What stands in tables, and the functions that a string has. */
+/** Access to the elements of tables, and to the functions that a string has. */
 final class Elements {
 
     private Elements() {}

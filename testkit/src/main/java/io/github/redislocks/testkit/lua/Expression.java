@@ -3,7 +3,7 @@ package io.github.redislocks.testkit.lua;
 import io.github.redislocks.testkit.lua.Frame.Cell;
 import java.util.List;
 
-/** What has a value. */
+/** A part of a script that has a value. */
 abstract class Expression {
 
     final int line;
@@ -24,7 +24,7 @@ abstract class Expression {
         return false;
     }
 
-    /** What errors call it: {@code local 'x' (a nil value)}. */
+    /** Its name in errors: {@code local 'x' (a nil value)}. */
     String named(Object value) {
         return "a " + LuaValues.type(value) + " value";
     }
@@ -91,13 +91,13 @@ abstract class Expression {
         }
     }
 
-    /** What can be assigned to. */
+    /** An expression that can be assigned to. */
     abstract static class Place extends Expression {
         Place(int line) {
             super(line);
         }
 
-        /** What must be known before the values: the table and the key of an element. */
+        /** Evaluates what must be known before the values: the table and the key of an element. */
         Object[] prepare(Frame frame) {
             return LuaValues.NONE;
         }
@@ -260,7 +260,7 @@ abstract class Expression {
             for (Expression[] each : keyed) {
                 Object key = each[0].value(frame);
                 Object value = each[1].value(frame);
-                // What is listed comes last, though it may be nil.
+                // Listed elements come last, though they may be nil.
                 boolean isListed = key instanceof Double number && number >= 1 && number <= values.length;
                 if (!isListed) {
                     Elements.set(table, key, value, this);

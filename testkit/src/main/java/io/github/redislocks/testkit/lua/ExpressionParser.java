@@ -147,7 +147,7 @@ final class ExpressionParser {
                     return parser.function(line, false);
                 }
                 default -> {
-                    // One in parentheses, or an error.
+                    // An expression in parentheses, or an error.
                 }
             }
         }

@@ -9,7 +9,7 @@ final class Frame {
     final Cell[] outer;
     /** What {@code ...} is. */
     final Object[] rest;
-    /** What a return statement returns. */
+    /** The values of a return statement. */
     Object result = LuaValues.NONE;
 
     Frame(Run run, int slots, Cell[] outer, Object[] rest) {

@@ -19,7 +19,7 @@ final class FunctionText extends Expression {
     /** A variable from around: of the next function outside, or one that this one has from further outside. */
     record Captured(String name, boolean isOfNext, int index) {}
 
-    /** What a parser knows about a function once it is read. */
+    /** The facts about a function that the parser knows once it has read it. */
     static final class Shape {
         private final Variable[] parameters;
         private final boolean takesRest;

@@ -9,10 +9,10 @@ public final class LuaError extends RuntimeException {
 
     private final transient Object value;
     private final int line;
-    /** What the text gets in the place of its mark, if it has one: what was called, where that is known. */
+    /** The text in place of the mark, if there is one: the name of what was called, where that is known. */
     private final String function;
 
-    /** What errors call every script, as Redis does. */
+    /** The name of every script in errors, as in Redis. */
     private static final String SCRIPT = "user_script";
 
     private static final String MARK = "\0";
@@ -50,7 +50,7 @@ public final class LuaError extends RuntimeException {
                 : new LuaError(value, caller, UNKNOWN);
     }
 
-    /** What was raised. */
+    /** The value that was raised. */
     public Object value() {
         return value instanceof String text ? text.replace(MARK, UNKNOWN) : value;
     }

@@ -3,7 +3,7 @@ package io.github.redislocks.testkit.lua;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** What can be done with any value. */
+/** Operations on any value. */
 final class LuaValues {
 
     static final Object[] NONE = {};

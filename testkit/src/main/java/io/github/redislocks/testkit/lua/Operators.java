@@ -5,7 +5,7 @@ final class Operators {
 
     private Operators() {}
 
-    /** What an operator makes of two numbers. */
+    /** The arithmetic of an operator. */
     interface Sum {
         double of(double left, double right);
     }

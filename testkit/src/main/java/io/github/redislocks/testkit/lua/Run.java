@@ -1,6 +1,6 @@
 package io.github.redislocks.testkit.lua;
 
-/** What the code of a script finds around it. */
+/** The surroundings of a script that runs. */
 final class Run {
 
     /** No script of ours calls and repeats so often: one that does would never end. */

@@ -56,7 +56,7 @@ final class Scope {
         return new FunctionText.Shape(parameters, takesRest, captured.toArray(Captured[]::new), slots);
     }
 
-    /** What a name means here. */
+    /** Returns the meaning of a name here. */
     Expression.Place resolve(int line, String name) {
         Variable local = local(name);
         if (local != null) {

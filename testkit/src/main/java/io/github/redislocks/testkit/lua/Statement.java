@@ -3,7 +3,7 @@ package io.github.redislocks.testkit.lua;
 import io.github.redislocks.testkit.lua.Expression.Place;
 import io.github.redislocks.testkit.lua.Expression.Variable;
 
-/** What does something. */
+/** A part of a script that does something. */
 abstract class Statement {
 
     /** How a statement ends. */

@@ -9,7 +9,7 @@ import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
-/** What ran for one client: the last 10,000 calls, and how many of each script. On at first. */
+/** The calls of one client: the last 10,000, and how many of each script. On at first. */
 public final class CallLog {
 
     private static final int KEPT_CALLS = 10_000;

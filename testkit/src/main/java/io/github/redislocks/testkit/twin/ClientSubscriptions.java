@@ -47,7 +47,7 @@ final class ClientSubscriptions {
         return tracked;
     }
 
-    /** Tells whoever watches that a key has changed. */
+    /** Publishes the change of a key to the connections that track it. */
     void changed(String key) {
         for (MemorySubscription subscription : running) {
             if (subscription.isWatching()) {

@@ -3,7 +3,7 @@ package io.github.redislocks.testkit.twin;
 import io.github.redislocks.redis.RedisException;
 
 /**
- * What happens to a call that a test lets fail, or go astray. It fails at once, as by a connection that breaks.
+ * A fault that a test plans for a call. The call fails at once, as by a connection that breaks.
  *
  * @param runs whether the script runs all the same
  * @param kind what the caller is told
@@ -11,7 +11,7 @@ import io.github.redislocks.redis.RedisException;
  */
 public record Fault(boolean runs, Kind kind, String text) {
 
-    /** What the caller is told. */
+    /** The failure that the caller sees. */
     public enum Kind {
         UNANSWERED,
         UNSENT,

@@ -60,7 +60,7 @@ public final class InMemoryRedis implements Redis {
         server.join(subscriptions);
     }
 
-    /** What runs in the place of each script, on servers that this thread starts from now on: for broken scripts. */
+    /** Replaces scripts on servers that this thread starts from now on: for broken scripts. */
     public static void replaceScripts(UnaryOperator<Script> replacing) {
         LuaRuntime.replace(replacing);
     }
@@ -235,7 +235,7 @@ public final class InMemoryRedis implements Redis {
         return new RedisException.Unanswered(message, sent, null);
     }
 
-    /** What ran for this client. */
+    /** The calls of this client. */
     public CallLog log() {
         return log;
     }

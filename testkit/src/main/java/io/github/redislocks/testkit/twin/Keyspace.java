@@ -78,7 +78,7 @@ final class Keyspace {
         return replica;
     }
 
-    /** What tells this start of this server from all others. */
+    /** Differs for each start of each server. */
     String runId() {
         return runId;
     }
@@ -105,7 +105,7 @@ final class Keyspace {
         return find(key) != null;
     }
 
-    /** What differs after any change of a key. */
+    /** Returns a value that differs after any change of a key. */
     String mark(String key) {
         Entry entry = entries.get(key);
         return entry == null || entry.expiryMillis < nowMillis() ? "" : entry.value + " until " + entry.expiryMillis;

@@ -35,7 +35,7 @@ final class LuaRuntime {
     private final Map<Script, Chunk> chunks = new HashMap<>();
     private @Nullable RuntimeException violation;
 
-    /** What runs in the place of each script, on servers that this thread starts from now on. */
+    /** The replacement of each script, on servers that this thread starts from now on. */
     static void replace(UnaryOperator<Script> replacing) {
         REPLACING.set(replacing);
     }
@@ -43,7 +43,7 @@ final class LuaRuntime {
     LuaRuntime(RedisCommands commands) {
         this.commands = commands;
         LuaTable redis = new LuaTable();
-        // It has no replicas.
+        // The server has no replicas.
         redis.set("REPL_NONE", 0.0);
         redis.set("REPL_ALL", 3.0);
         define(redis, "set_repl", arguments -> Nil.NIL);
@@ -208,7 +208,7 @@ final class LuaRuntime {
         return table;
     }
 
-    /** What makes a reply of one field. */
+    /** Makes a reply of one field. */
     private static Object single(String name, Object[] arguments) {
         if (arguments.length != 1 || !(arguments[0] instanceof String text)) {
             return field("err", "ERR wrong number or type of arguments");

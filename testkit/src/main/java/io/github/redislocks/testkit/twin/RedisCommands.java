@@ -23,7 +23,7 @@ final class RedisCommands {
     /** A reply that is no data, such as OK. */
     record Status(String text) {}
 
-    /** What a command does; the arguments begin with its own name. */
+    /** A command; the arguments begin with its own name. */
     interface Command {
         @Nullable
         Object run(Keyspace keys, String[] arguments);
@@ -48,7 +48,7 @@ final class RedisCommands {
     private final Keyspace keys;
     private final AtomicBoolean full = new AtomicBoolean();
     private boolean written;
-    /** What a script has read since it last wrote to it; null if nobody wants to know. */
+    /** The keys that a script has read since it last wrote to them; null if no client tracks keys. */
     private @Nullable Set<String> readLast;
 
     RedisCommands(Keyspace keys, Publisher publisher, BooleanSupplier clustered) {

@@ -116,7 +116,7 @@ final class Server {
         }
     }
 
-    /** What the keys are now whose changes are told. */
+    /** The present values of the keys that are tracked. */
     private Map<String, String> marks() {
         Map<String, String> marks = new HashMap<>();
         for (ClientSubscriptions client : subscribers) {

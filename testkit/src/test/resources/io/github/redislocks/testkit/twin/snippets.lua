@@ -1,5 +1,5 @@
 -- Small scripts that the in-memory Redis and a real one must answer alike. Each begins with a line --# and its name.
--- They find KEYS a, b, c, d, the last of them a string 'text', and ARGV '1', 'two', '3.5', '', 'süß',
+-- The snippets find KEYS a, b, c, d, the last of them a string 'text', and ARGV '1', 'two', '3.5', '', 'süß',
     '1790000000000000'.
 -- `show` writes any value as text; what a snippet returns is shown, unless it is a list.
 
