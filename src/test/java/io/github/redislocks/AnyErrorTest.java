@@ -390,7 +390,7 @@ class AnyErrorTest extends FakeTime {
     void watchdogThatMeetsAnErrorInItsWalk_comesBack() {
         lock.lock();
         AtomicInteger errors = new AtomicInteger();
-        // What the walk asks of a hold.
+        // The walk asks this of a hold.
         Predicate<Call> renewal = verb("renew");
         Watchdog watchdog = inside.watchdog();
         Hold hold = inside.holds().all().iterator().next();
@@ -481,7 +481,10 @@ class AnyErrorTest extends FakeTime {
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
     }
 
-    /** It is found by a call that meets an error before it is told, and unlocked before the watchdog's next walk. */
+    /**
+     * A call finds the loss and meets an error before it reports it; the thread unlocks before the watchdog's next
+     * walk.
+     */
     @Test
     void lossThatMeetsAnErrorBeforeItIsTold_andIsUnlockedAtOnce_opensTheGateAndIsTold() throws InterruptedException {
         inside.watchdog().sender(KEY, new HashSet<>());

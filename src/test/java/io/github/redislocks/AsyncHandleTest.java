@@ -25,6 +25,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,6 +33,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Acquisitions for which no thread waits. */
 class AsyncHandleTest extends FakeTime {
+
+    /** The start of the name of the thread that goes on with acquisitions. */
+    private static final String ASYNC = "redis-locks-async";
 
     private CompletableFuture<LockHandle> acquire() {
         return locks.reentrantLock("job").acquireAsync();
@@ -364,7 +368,7 @@ class AsyncHandleTest extends FakeTime {
         assertNothingLeft();
     }
 
-    /** Whoever gives up is not kept until the time at which it would have asked. */
+    /** A cancelled acquisition is not kept until the time of its next request. */
     @Test
     void acquisition_thatIsCancelledInAGrace_isNotKeptInMemory() {
         inside.epoch().next(clock.nanoTime() + TimeUnit.HOURS.toNanos(1));
@@ -450,5 +454,64 @@ class AsyncHandleTest extends FakeTime {
         assertThat(future.cancel(true)).isTrue();
         redis.deliverMessages();
         assertNothingLeft();
+    }
+
+    @Test
+    void acquireAsync_afterOneWithoutAThread_hasTheLock() {
+        AtomicInteger starts = new AtomicInteger();
+        RedisLocks scarce = RedisLocks.builder()
+                .threadFactory(work -> new Thread(work) {
+                    @Override
+                    public synchronized void start() {
+                        if (getName().startsWith(ASYNC) && starts.getAndIncrement() == 0) {
+                            throw new OutOfMemoryError("of the test");
+                        }
+                        super.start();
+                    }
+                })
+                .build(server.another(), clock);
+        clients.add(scarce);
+        assertThatThrownBy(() -> scarce.acquireAsync("job")).isInstanceOf(OutOfMemoryError.class);
+        CompletableFuture<LockHandle> next = scarce.acquireAsync("job");
+        passUntil(next::isDone);
+        assertThat(next.join().isHeld()).isTrue();
+        next.join().close();
+        clients.remove(scarce);
+        whileTimePasses(() -> true, scarce::close);
+    }
+
+    /** A cancellation is news as well, and comes before the thread of acquisitions has seen the first. */
+    @Test
+    void cancel_beforeItsThreadRuns_leavesTheNextInLine() {
+        CountDownLatch mayRun = new CountDownLatch(1);
+        RedisLocks slow = RedisLocks.builder()
+                .threadFactory(work -> new Thread(work) {
+                    @Override
+                    public void run() {
+                        if (getName().startsWith(ASYNC)) {
+                            awaitUninterruptibly(mayRun);
+                        }
+                        super.run();
+                    }
+                })
+                .build(server.another(), clock);
+        CompletableFuture<LockHandle> first = slow.acquireAsync("job");
+        CompletableFuture<LockHandle> next = slow.acquireAsync("job");
+        first.cancel(true);
+        mayRun.countDown();
+        clients.add(slow);
+        passUntil(next::isDone);
+        assertThat(next.join().isHeld()).isTrue();
+        next.join().close();
+        clients.remove(slow);
+        whileTimePasses(() -> true, slow::close);
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 }

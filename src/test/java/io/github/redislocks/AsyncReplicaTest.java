@@ -65,7 +65,8 @@ class AsyncReplicaTest extends FakeTime {
     }
 
     /**
-     * It has no attempt then, which a close would end. By the machine's time: that of a test passes while it closes.
+     * The acquisition has no attempt then that a close would end. By the machine's time: that of a test passes in a
+     * close.
      */
     @Test
     void close_whileItPausesBetweenTwoAttempts_failsIt() {

@@ -125,7 +125,7 @@ class AvailabilityTest extends FakeTime {
         pass(1);
         long sent = clock.nanoTime();
         pass(11_000);
-        // Its connection led nowhere, and it had a long command timeout.
+        // The connection of this call led nowhere, and the command timeout was long.
         inside.monitored().of(KEY).failed(Scripts.locked(keys), unanswered, sent, 11_000_000_000L, clock.nanoTime());
         pass(1_000);
         assertThat(waiter.isAlive()).isTrue();

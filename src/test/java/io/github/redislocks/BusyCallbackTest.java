@@ -190,7 +190,7 @@ class BusyCallbackTest extends FakeTime {
         }
     }
 
-    /** What depends on a stage runs in no order, and one that waits for it is woken in the same order. */
+    /** Callbacks of a stage run in no order, and so are threads woken that wait for it. */
     @Test
     void awaitStopping_whileACallbackOfTheTermBlocks_returns() {
         try (Led led = new Led(false)) {

@@ -84,7 +84,7 @@ class ClassCyclesTest {
                 .toList();
     }
 
-    /** What a node leads to by one step or more; itself only if it lies on a cycle. */
+    /** The nodes that a node leads to by one step or more; itself only if it lies on a cycle. */
     private static Set<String> reached(Map<String, Set<String>> graph, String from) {
         Set<String> reached = new HashSet<>();
         Deque<String> open = new ArrayDeque<>(graph.get(from));

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class DistantMultiLockTest extends FakeTime {
 
     private static final int MANY = 33;
-    /** What a timed try may take beyond its time. */
+    /** The time that a timed try may take beyond its own. */
     private static final Duration LATE = Duration.ofMillis(200);
 
     private final List<String> names =

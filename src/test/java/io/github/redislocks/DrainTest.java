@@ -277,7 +277,7 @@ class DrainTest extends FakeTime {
         assertThat(server.hash("redis-locks:{lost}")).isEmpty();
     }
 
-    /** What the watchdog has not begun to end in Redis yet. */
+    /** The watchdog has not begun to end the lost hold in Redis yet. */
     @Test
     void close_rightAfterALoss_endsItInRedis() {
         for (int i = 0; i < 200; i++) {

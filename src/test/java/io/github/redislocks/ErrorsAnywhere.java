@@ -63,7 +63,7 @@ abstract class ErrorsAnywhere extends FakeTime {
         }
     }
 
-    /** To be true some seconds after errors that began with a reading of the clock. */
+    /** Called some seconds after the errors, of which the first came at this reading of the clock. */
     void assertNothingIsLeft(int firstReading) {
         othersHaveTheLock();
     }

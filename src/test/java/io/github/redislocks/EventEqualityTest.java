@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** That a test of a listener can compare what it heard with what it expects. */
+/** Events are compared by value, so that the test of a listener can compare them with those that it expects. */
 class EventEqualityTest {
 
     private static final Duration SECOND = Duration.ofSeconds(1);

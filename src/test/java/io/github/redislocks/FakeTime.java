@@ -50,7 +50,7 @@ abstract class FakeTime {
     private final Set<LockClient> deaf = ConcurrentHashMap.newKeySet();
     /** Acquisitions whose threads wait for something else than time. */
     private final Set<Attempt> elsewhere = ConcurrentHashMap.newKeySet();
-    /** Whose background work time waits for. */
+    /** The clients for whose background work time waits. */
     final List<RedisLocks> clients = new CopyOnWriteArrayList<>(List.of(locks, others));
 
     static Inside inside(RedisLocks client) {
@@ -67,7 +67,7 @@ abstract class FakeTime {
 
         /** Whether it holds the lock, once lock() has returned. */
         final AtomicReference<Boolean> held = new AtomicReference<>();
-        /** What was left of the lease then. */
+        /** The rest of the lease at that moment. */
         volatile Duration validity;
 
         volatile boolean release;
@@ -205,7 +205,7 @@ abstract class FakeTime {
         long end = clock.nanoTime() + TimeUnit.MINUTES.toNanos(10);
         while (!condition.getAsBoolean()) {
             assertThat(clock.nanoTime()).as("nothing came of ten minutes").isLessThan(end);
-            // What the time limit of the test says, which a parked thread does not hear otherwise.
+            // By the time limit of the test, of which a parked thread does not learn otherwise.
             assertThat(Thread.currentThread().isInterrupted()).as("interrupted").isFalse();
             long began = System.nanoTime();
             pass(STEP_MILLIS);

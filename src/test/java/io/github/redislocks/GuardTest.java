@@ -564,7 +564,7 @@ class GuardTest extends FakeTime {
             try {
                 lock.lockInterruptibly();
             } catch (InterruptedException expected) {
-                // It leaves.
+                // The thread leaves.
             }
         });
         waiter.start();
@@ -597,7 +597,7 @@ class GuardTest extends FakeTime {
         await().until(() -> clock.parks(closer) > 0 || !closer.isAlive());
         held.release();
         caller.join();
-        // It waits for the leave as well, which may be later than one tick.
+        // The unlock waits for the leave as well, which may be later than one tick.
         whileTimePasses(closer, () -> await().until(() -> !closer.isAlive()));
         assertThat(thrown.get()).isInstanceOf(IllegalStateException.class);
         assertThat(server.hash(KEY)).isEmpty();

@@ -254,7 +254,7 @@ class HandleTest extends FakeTime {
         assertThat(told.join().reason()).isEqualTo(LockLost.Reason.TAKEN);
     }
 
-    /** A message is a hint: whoever can send one cannot take a lock away. */
+    /** A message is a hint: it cannot take a lock away. */
     @Test
     void messageOfAForcedLock_thatIsNotTrue_changesNothing() {
         LockHandle handle = acquire();

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * One heartbeat at a time, and a leave behind each whose attempt has ended meanwhile: it may have made its place anew.
+ * Heartbeats go one at a time. A leave follows one whose attempt has ended meanwhile: it may have made its place anew.
  */
 class HeartbeatsTest extends FakeTime {
 
@@ -42,7 +42,7 @@ class HeartbeatsTest extends FakeTime {
         client.attempts().end(attempt);
     }
 
-    /** What is due once heartbeats are, which the client's own watchdog finds they are not. */
+    /** The jobs that are due at a time at which the client's own watchdog finds none. */
     private List<Job> due() {
         List<Job> jobs = new ArrayList<>();
         long now = clock.nanoTime();
@@ -93,7 +93,7 @@ class HeartbeatsTest extends FakeTime {
         return heartbeat;
     }
 
-    /** It runs, and makes the place of an attempt that has ended. */
+    /** The heartbeat runs, and makes the place of an attempt that has ended. */
     private void runsTooLate(Heartbeats.Heartbeat heartbeat) {
         other.lock();
         client.attempts().end(attempt);
@@ -115,7 +115,7 @@ class HeartbeatsTest extends FakeTime {
         nothingIsLeft();
     }
 
-    /** One copy has made the place, and another is answered so. */
+    /** The first copy has made the place, and the second gets this answer. */
     @ParameterizedTest
     @ValueSource(strings = {"QUEUED", "WAITING", "GRANTED", "LATE", "STALE"})
     void heartbeat_thatIsAnswered_afterTheEndOfItsAttempt_isFollowedByALeave(String code) {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 class LateCallTest extends FakeTime {
 
     private static final long HOUR = 3_600_000;
-    /** What a timed try may take beyond its time. */
+    /** The time that a timed try may take beyond its own. */
     private static final long GRACE = 200;
 
     private final InMemoryRedis wayThere = server.another();
@@ -79,7 +79,7 @@ class LateCallTest extends FakeTime {
                 wanted.unlock();
             }
         } catch (LockUnavailableException notKnown) {
-            // That is an end, too.
+            // The call has ended, too.
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }

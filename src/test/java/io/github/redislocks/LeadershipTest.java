@@ -44,7 +44,7 @@ class LeadershipTest extends FakeTime {
     /** Lets work end that the test has made to stay, so that no test leaves a thread. */
     private final CountDownLatch over = new CountDownLatch(1);
 
-    /** What one candidate's work did. */
+    /** The deeds of one candidate's work. */
     private final class Work implements LeaderWork {
 
         final BlockingQueue<LeaderTerm> begun = new LinkedBlockingQueue<>();
@@ -589,7 +589,7 @@ class LeadershipTest extends FakeTime {
                     boolean ofTerm = work.getClass().getSimpleName().equals("Term");
                     Thread made = Threads.daemon("t", ofTerm && poor.get() ? () -> {} : work);
                     if (ofTerm && poor.get()) {
-                        // It cannot be started once more.
+                        // A thread cannot be started once more.
                         made.start();
                     }
                     return made;

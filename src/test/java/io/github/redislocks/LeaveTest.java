@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * An attempt that is over leaves nothing in Redis, whatever of its requests was not answered, runs twice or runs late,
- * and whoever was named in one; and what it does leave for a moment touches no later attempt of its thread.
+ * nor of a successor that one named; and the rest that is left for a moment touches no later attempt of its thread.
  */
 class LeaveTest extends FakeTime {
 
@@ -30,7 +30,7 @@ class LeaveTest extends FakeTime {
                 lock.lockInterruptibly();
                 lock.unlock();
             } catch (InterruptedException expected) {
-                // It goes.
+                // The thread goes.
             }
         });
         thread.start();
@@ -120,7 +120,7 @@ class LeaveTest extends FakeTime {
         HeldCalls leave = redis.hold(verb("leave"));
         first.interrupt();
         leave.awaitParked(1, PATIENCE);
-        // It waits in the local queue, and goes without a word.
+        // The thread waits in the local queue, and goes without a request.
         second.interrupt();
         second.join();
         leave.release();

@@ -130,7 +130,7 @@ class LockListTest {
             jedis.flushAll();
             assertThat(names(locks, "*")).containsExactlyInAnyOrder(orders(5));
             assertThat(locks.list("order:3").toList().get(0).holder()).isPresent();
-            // What one master alone has is no hold.
+            // A vote of one master alone is no hold.
             jedis.hset(
                     "redis-locks:quorum:{stale}",
                     Map.of("owner", "h:1:c:1", "attempt", "1", "holds", "1", "token", "5"));

@@ -12,7 +12,7 @@ import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import org.junit.jupiter.api.Test;
 
-/** What a test of an application makes of it, and what is left of it in another JVM. */
+/** The exception as a test of an application makes it, and after its way to another JVM. */
 class LockUnavailableExceptionTest {
 
     private static LockUnavailableException.Builder away() {

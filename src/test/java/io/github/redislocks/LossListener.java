@@ -8,7 +8,7 @@ public final class LossListener {
 
     private LossListener() {}
 
-    /** What a client is given that is to report its losses to one consumer. */
+    /** Listeners of a client that report its losses to one consumer. */
     public static List<LockListener> to(Consumer<? super LockLost> losses) {
         return List.of(new LockListener() {
             @Override

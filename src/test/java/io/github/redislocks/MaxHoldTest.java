@@ -241,7 +241,7 @@ class MaxHoldTest extends FakeTime {
         unlimited.unlock();
     }
 
-    /** What it learns of a hold that somebody took, it learns by its renewals. */
+    /** The watchdog learns of a hold that somebody took by its renewals. */
     @Test
     void reentry_withALeaseLongerThanTheLimit_leavesTheRenewalsAsOften() {
         RedisReentrantLock brief = locks.reentrantLock("job", PLAIN.maxHold(Duration.ofSeconds(6)));
@@ -355,7 +355,7 @@ class MaxHoldTest extends FakeTime {
         assertThatThrownBy(brief::unlock).isInstanceOf(LockLostException.class);
     }
 
-    /** It is granted for a claim, and confirmed with what is left of the named lease. */
+    /** The grant lasts for a claim, and is confirmed with the rest of the named lease. */
     @Test
     void leaseOfACall_thatIsLonger_isCutForAWaiterToo() throws InterruptedException {
         other.lock();

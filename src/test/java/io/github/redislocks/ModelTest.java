@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What the actions of the model in docs/model say that they stand for: {@code @lua FILE @java Class#method}. */
+/** The scripts and methods that the actions of the model in docs/model name: {@code @lua FILE @java Class#method}. */
 class ModelTest {
 
     private static final Path MODEL = Path.of("docs", "model");

@@ -10,13 +10,15 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What was released just before a failover to a server that had received the acquisition and not the release. */
+/**
+ * Locks that were released just before a failover to a server that had received the acquisition and not the release.
+ */
 class MovedReleasesTest extends FakeTime {
 
     private static final String FENCE = KEY + ":fence";
     private static final Script RESTORE = Script.load(MovedReleasesTest.class, "restore");
 
-    /** What the new server knows of the lock. */
+    /** The state of the lock on the new server. */
     private final List<String> known = new ArrayList<>();
 
     /** Notes what the replica has received: all that has happened to the lock so far. */

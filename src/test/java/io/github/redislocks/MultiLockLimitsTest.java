@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What limits several locks: their time to last, their options, and the time of a try. */
+/** The limits of several locks: how long they last, their options, and the time of a try. */
 class MultiLockLimitsTest extends FakeTime {
 
     private static final List<String> NAMES = List.of("a", "b", "c");
@@ -56,7 +57,7 @@ class MultiLockLimitsTest extends FakeTime {
         assertLostAfterAMinute(locks.multiLock(NAMES, MINUTE).acquire());
     }
 
-    /** What is had first may be had for longer, while nobody works under it. */
+    /** The first locks may be held for longer, while nobody works under them. */
     @Test
     void maxHold_countsFromWhenTheLastWasHad() {
         FencedLock theirs = others.reentrantLock("b");
@@ -90,7 +91,7 @@ class MultiLockLimitsTest extends FakeTime {
         assertThat(Thread.interrupted()).isFalse();
     }
 
-    /** What befalls the requests of callers. */
+    /** A harm to the requests of callers. */
     private interface Harm {
         void befall(Call call, long timeoutNanos);
     }
@@ -175,5 +176,38 @@ class MultiLockLimitsTest extends FakeTime {
                 .isBetween(500L, 700L);
         assertThat(millisUnanswered(multi::tryLock)).isBetween(1_000L, 1_200L);
         whileTimePasses(deaf::close);
+    }
+
+    /** The request for all is not answered in time, while another one of the client is. */
+    private RedisLocks lateForAll(AtomicReference<Harm> harm) {
+        RedisLocks late = harmed(harm);
+        clients.add(late);
+        harm.set((call, timeout) -> {
+            if (verb("take_all").test(call)) {
+                assertThat(late.reentrantLock("other").isLocked()).isFalse();
+                hang(call, timeout);
+            }
+        });
+        return late;
+    }
+
+    @Test
+    void tryLock_unansweredWhileAnotherRequestIsAnswered_isUnknown() {
+        AtomicReference<Harm> harm = new AtomicReference<>();
+        RedisLocks late = lateForAll(harm);
+        MultiLock multi = late.multiLock("a", "b", "c");
+        assertThatThrownBy(multi::tryLock).isInstanceOf(LockUnavailableException.class);
+        assertThat(multi.isHeldByCurrentThread()).isFalse();
+        whileTimePasses(late::close);
+    }
+
+    @Test
+    void tryWithoutTime_unansweredWhileAnotherRequestIsAnswered_asksForEach() throws InterruptedException {
+        AtomicReference<Harm> harm = new AtomicReference<>();
+        RedisLocks late = lateForAll(harm);
+        MultiLock multi = late.multiLock("a", "b", "c");
+        assertThat(multi.tryLock(0, TimeUnit.SECONDS)).isTrue();
+        multi.unlock();
+        whileTimePasses(late::close);
     }
 }

@@ -29,7 +29,7 @@ class MultiLockTest extends FakeTime {
     final MultiLock multi = locks.multiLock(List.of("c", "a", "b", "a"));
     private final MultiLock elsewhere = others.multiLock(List.of("b", "a", "c"));
 
-    /** What a thread of its own does. */
+    /** An action for a thread of its own. */
     private interface Deed {
         void run() throws InterruptedException;
     }
@@ -184,7 +184,7 @@ class MultiLockTest extends FakeTime {
         assertThat(redis.log().count("take")).isEqualTo(3);
     }
 
-    /** What the thread has is not asked for together with the rest. */
+    /** A lock that the thread holds is not asked for together with the rest. */
     @Test
     void requestForAll_isNotUsed_ifTheThreadHasAPart() {
         FencedLock b = locks.reentrantLock("b");
@@ -344,7 +344,7 @@ class MultiLockTest extends FakeTime {
         }
     }
 
-    /** Those of another client that come in one order and those that come in another do not wait in a circle. */
+    /** Threads that name the locks in different orders do not wait in a circle. */
     @Test
     void threadsAndClients_withOverlappingSets_goOn() {
         AtomicReference<Throwable> thrown = new AtomicReference<>();
@@ -781,5 +781,24 @@ class MultiLockTest extends FakeTime {
             passUntil(this::isNothingLeft);
         }
         assertNothingLeft();
+    }
+
+    @Test
+    void interruptibleCalls_ofAnInterruptedThread_throwAndTakeNothing() {
+        for (Locking call : List.<Locking>of(
+                multi::lockInterruptibly,
+                () -> multi.tryLock(0, TimeUnit.SECONDS),
+                () -> multi.tryLock(1, TimeUnit.SECONDS),
+                () -> locks.acquireAll(NAMES))) {
+            Thread.currentThread().interrupt();
+            assertThatThrownBy(call::go).isInstanceOf(InterruptedException.class);
+            assertThat(Thread.interrupted()).isFalse();
+            assertThat(multi.isHeldByCurrentThread()).isFalse();
+        }
+        assertNothingLeft();
+    }
+
+    private interface Locking {
+        void go() throws InterruptedException;
     }
 }

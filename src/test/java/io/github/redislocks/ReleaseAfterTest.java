@@ -56,7 +56,7 @@ class ReleaseAfterTest extends FakeTime {
                 .orElseThrow();
     }
 
-    /** It ends by itself this long after, to the millisecond, and the next holder is told of no loss. */
+    /** The lock ends by itself this long after, to the millisecond, and the next holder learns of no loss. */
     private void staysKeptFor(long millis) {
         pass(millis - 1);
         assertThat(isKept()).isTrue();
@@ -190,7 +190,7 @@ class ReleaseAfterTest extends FakeTime {
         waiter.end();
     }
 
-    /** It has a place behind one that goes, which tells nobody. */
+    /** The waiter has a place behind one that goes, and nobody publishes that. */
     @ParameterizedTest
     @ValueSource(strings = {"leaves", "leaves a fair line", "closes its client"})
     void waiter_behindOneThatGoes_hasTheLockWhenTheTimeIsOver(String how) {

@@ -410,7 +410,7 @@ class ReplicaAcksTest extends FakeTime {
         assertThat(settlement.pauseNanos(1)).isEqualTo(Long.MAX_VALUE);
         attempt.decide(new Attempt.Grant(1, false, 0, 0, false));
         assertThat(settlement.pauseNanos(1))
-                .as("whoever hands the turn on wakes it")
+                .as("the thread that hands the turn on wakes it")
                 .isEqualTo(Long.MAX_VALUE);
         attempt.hasTurn();
         assertThat(settlement.pauseNanos(1)).as("nobody will").isZero();

@@ -26,7 +26,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.Jedis;
 
 /**
- * One address behind which a proxy leads subscriptions to a replica: messages arrive there, and the master, which runs
+ * An address behind which a proxy leads subscriptions to a replica: messages arrive there, and the master, which runs
  * the scripts, does not count who hears them.
  */
 @Timeout(60)
@@ -41,7 +41,7 @@ class SplitReadsTest {
     private RedisLocks here;
     private RedisLocks there;
 
-    /** What the proxy makes of the two servers. */
+    /** The two servers as the proxy shows them. */
     private static final class Split extends ForwardingRedis {
 
         private final JedisRedis reads;
@@ -93,7 +93,7 @@ class SplitReadsTest {
             lock.lock();
             try (Jedis jedis = master.client()) {
                 assertThat(jedis.hget("redis-locks:{job}", "token"))
-                        .as("who has it in Redis")
+                        .as("the owner in Redis")
                         .isEqualTo(Long.toString(lock.fencingToken()));
             } finally {
                 lock.unlock();
@@ -123,7 +123,7 @@ class SplitReadsTest {
             }
         }
         System.out.println("Had after " + waits + " ns");
-        // Who waits for a heartbeat does so each time; a stall of the machine comes now and then.
+        // A waiter that needs a heartbeat needs it each time; a stall of the machine comes now and then.
         Collections.sort(waits);
         assertThat(Duration.ofNanos(waits.get(waits.size() / 2)))
                 .isLessThan(Duration.ofMillis(Timing.heartbeatMillis(30_000) / 2));

@@ -128,7 +128,7 @@ class TokenMemoryTest extends FakeTime {
         new Thread(waiter).start();
         await().until(() -> others.inspect("job").queueLength() == 1);
         other.unlock();
-        // What a hand-over between clients gives is a claim, which becomes the lease when the watchdog asks for that.
+        // A hand-over between clients gives a claim, which becomes the lease when the watchdog asks for that.
         await().until(() -> brief.inspect("job").holder().isPresent());
         pass(20_000);
         assertThat(left()).isGreaterThan(Duration.ofHours(1).plus(MEMORY).minusSeconds(60));
@@ -145,7 +145,7 @@ class TokenMemoryTest extends FakeTime {
         other.unlock();
     }
 
-    /** One that waits in a Condition of the lock by now. */
+    /** A thread that waits in a Condition of the lock by now. */
     private FutureTask<Boolean> conditionWait() {
         FutureTask<Boolean> waiter = new FutureTask<>(() -> {
             job.lock();

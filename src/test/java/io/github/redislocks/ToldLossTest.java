@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * What a thread is told of holds that did not end in good order, its own or those of others, and of holds of which the
- * end was not answered.
+ * Losses that a thread learns of, of its own holds or those of others, and of holds of which the end was not answered.
  */
 class ToldLossTest extends FakeTime {
 

@@ -38,7 +38,7 @@ class ToldScriptTest {
         return new Attempt(1, keys, new Owner(owner), new Attempt.Request(30_000, true, false), WaitLimit.endless());
     }
 
-    /** What a release answers where one waits whom no message reaches. */
+    /** The answer to a release while a thread waits that no message reaches. */
     private String release(Redis redis) {
         redis.run(Scripts.acquire(attempt("a:1"), FOR_EVER, false, 0), SECOND);
         redis.run(Scripts.acquire(attempt("b:1"), FOR_EVER, true, 0), SECOND);

@@ -30,7 +30,7 @@ class TwoServersTest {
 
     private static final long HOUR_MICROS = 3_600_000_000L;
 
-    /** What the watchdog looks for a server of in vain, as where no thread can be started. */
+    /** A key for which the watchdog finds no sender, as if no thread could be started. */
     private volatile String scarce = "nothing";
 
     private final FakeClock clock = new FakeClock();

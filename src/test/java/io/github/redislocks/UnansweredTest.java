@@ -199,7 +199,7 @@ class UnansweredTest extends FakeTime {
         assertThat(server.hash(KEY)).isEmpty();
     }
 
-    /** Acquires "job" and another lock, which is had later, and whose fixed lease begins then. */
+    /** Acquires "job" and another lock, which comes later, and with which the fixed lease begins. */
     private void acquireForAFixedLease(int times, Fault fault) throws Exception {
         RedisReentrantLock second = others.reentrantLock("second");
         second.lock();
@@ -672,7 +672,9 @@ class UnansweredTest extends FakeTime {
         renewalAfterTheLoss();
     }
 
-    /** It waits behind something that is not answered, and Redis still has the lock when it comes there. */
+    /**
+     * The renewal waits behind a request that is not answered, and Redis still has the lock when the renewal arrives.
+     */
     private void renewalAfterTheLoss() {
         lock.lock();
         Hold hold = inside.holds().all().iterator().next();
@@ -712,7 +714,7 @@ class UnansweredTest extends FakeTime {
         second.unlock();
         await().until(() -> redis.log().count("reenter") > 0);
         passUntil(acquiring::isDone);
-        // It may have come to both locks anew.
+        // The renewal may have prolonged both locks.
         assertThat(server.hash(KEY)).as("what the re-entry has made to last").doesNotContainEntry("attempt", lost);
     }
 }

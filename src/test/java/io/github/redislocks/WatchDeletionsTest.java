@@ -15,7 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A client that is told of changed keys, on moved time. */
+/** A client that Redis notifies of changed keys, on moved time. */
 class WatchDeletionsTest extends FakeTime {
 
     private static final long BEFORE_THE_NEXT_RENEWAL = 5_000;

@@ -112,7 +112,7 @@ class WatchdogTest extends FakeTime {
         waiter.startAndQueue();
         for (int i = 0; i < 5; i++) {
             pass(1_000);
-            // Its reader has no clock: time must not move on before it has read that.
+            // The reader has no clock: time must not move on before it has read the message.
             await().until(() -> !inside.mailbox().isPinging());
         }
         assertThat(redis.log().count("heartbeat")).isPositive();
@@ -164,7 +164,7 @@ class WatchdogTest extends FakeTime {
         };
         watchdog.run(command);
         settle();
-        // It does not run: as if it was closed before it had looked.
+        // The sender does not run, as if it was closed before it had looked.
         Inside client = inside;
         MonitoredRedis outages =
                 new MonitoredRedis(client.settings(), clock, client.redis(), new EventNotifier(List.of()));

@@ -6,7 +6,7 @@ import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** What a renewal that too few replicas confirmed leaves behind where deletions are watched, too. */
+/** A renewal that too few replicas confirmed, while deletions are watched. */
 class WatchedReplicaAcksTest extends FakeTime {
 
     @Override

@@ -27,7 +27,7 @@ final class Actor<T> {
         return task.isDone();
     }
 
-    /** What it returned. */
+    /** The value that the call returned. */
     T result() throws InterruptedException {
         try {
             return task.get(20, TimeUnit.SECONDS);

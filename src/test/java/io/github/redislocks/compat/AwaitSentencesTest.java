@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What the documentation of Condition says of waiting. */
+/** The sentences of Condition's documentation on waiting. */
 @ParameterizedClass
 @EnumSource
 @SuppressWarnings("JavaUtilDate") // Of the interface.

@@ -52,7 +52,7 @@ public class ChangeOneLineTest {
     @Parameter
     private String line;
 
-    /** What an application has in one place. */
+    /** The one place of an application that makes its locks. */
     public static RedisLocks locks() {
         return locks;
     }

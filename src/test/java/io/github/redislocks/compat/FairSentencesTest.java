@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What the documentation of ReentrantLock says of fair locks. */
+/** The sentences of ReentrantLock's documentation on fair locks. */
 @ParameterizedClass
 @EnumSource(names = {"JDK_FAIR", "REDIS_FAIR", "REDIS_FAIR_BY_TWO_CLIENTS"})
 class FairSentencesTest extends Sentences {
@@ -62,7 +62,7 @@ class FairSentencesTest extends Sentences {
             lock.lock();
             Holder next = new Holder(there);
             lock.unlock();
-            // Whoever is next may have got the lock by now or not: in either case nobody else may have it.
+            // The next thread may hold the lock by now or not: in either case no other may.
             assertThat(lock.tryLock(0, TimeUnit.SECONDS)).isFalse();
             next.end();
             assertFree();

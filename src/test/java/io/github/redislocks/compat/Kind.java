@@ -13,7 +13,7 @@ enum Kind {
     JDK_FAIR(true, 0),
     REDIS(false, 1),
     REDIS_FAIR(true, 1),
-    /** What other threads do, they do by another client, as threads of another JVM would. */
+    /** The other threads use another client, as threads of another JVM would. */
     REDIS_BY_TWO_CLIENTS(false, 2),
     REDIS_FAIR_BY_TWO_CLIENTS(true, 2),
     /** Clients keep the lock when no thread has it. */
@@ -37,7 +37,7 @@ enum Kind {
         return new Locks(this);
     }
 
-    /** One lock, seen by the test's thread and by whoever is elsewhere. */
+    /** A lock, seen by the test's thread and by the threads elsewhere. */
     static final class Locks implements AutoCloseable {
 
         private final String name = "compat:" + UUID.randomUUID();

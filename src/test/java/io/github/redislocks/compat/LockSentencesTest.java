@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What the documentation of Lock and ReentrantLock says of acquisition and release. */
+/** The sentences of Lock's and ReentrantLock's documentation on acquisition and release. */
 @ParameterizedClass
 @EnumSource
 class LockSentencesTest extends Sentences {

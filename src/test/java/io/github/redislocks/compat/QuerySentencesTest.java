@@ -13,7 +13,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What the documentation of ReentrantLock says of its queries. Threads are asked of the lock that they use. */
+/**
+ * The sentences of ReentrantLock's documentation on its queries. Each thread is looked for in the lock that it uses.
+ */
 @ParameterizedClass
 @EnumSource
 class QuerySentencesTest extends Sentences {

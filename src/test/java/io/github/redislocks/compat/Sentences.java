@@ -163,7 +163,7 @@ abstract class Sentences {
         });
     }
 
-    /** Whoever was at work is gone, and nobody is left behind. */
+    /** All threads have ended, and none is left in Redis. */
     void assertFree() {
         assertThat(locks.isHeld()).as("locked").isFalse();
         assertThat(lock.hasQueuedThreads()).as("has queued threads").isFalse();
@@ -173,8 +173,7 @@ abstract class Sentences {
 
     /**
      * As {@link #assertFree}, after a thread gave up at any moment: it, or the thread that named it as its successor,
-     * waits only a moment until Redis has forgotten it, and the background goes on. What is left for good outlasts
-     * this.
+     * waits only a moment until Redis has forgotten it, and the background goes on. A permanent rest outlasts this.
      */
     void awaitFree() {
         awaitThat().until(() -> !locks.isHeld() && !lock.hasQueuedThreads() && !there.hasQueuedThreads());

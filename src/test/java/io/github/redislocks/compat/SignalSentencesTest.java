@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What the documentation of Condition says of signals. Those who are signalled wait here, signals come from there. */
+/** The sentences of Condition's documentation on signals. The waiters are here, the signals come from there. */
 @ParameterizedClass
 @EnumSource
 class SignalSentencesTest extends Sentences {

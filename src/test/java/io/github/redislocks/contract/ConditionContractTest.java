@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a Condition must do, on every topology and with every kind of lock. Two clients stand for two JVMs. */
+/** The contract of a Condition, on every topology and with every kind of lock. Two clients stand for two JVMs. */
 @Timeout(60)
 public abstract class ConditionContractTest {
 
@@ -345,7 +345,7 @@ public abstract class ConditionContractTest {
         Future<String> waiter = waiter("woken");
         awaitWaiters(1);
         remote.lock(Duration.ofMillis(150));
-        // It never signals, nor unlocks: who comes next cannot know what it would have signalled.
+        // The holder never signals, nor unlocks: the next one cannot know whom it would have signalled.
         assertThat(waiter.get(15, TimeUnit.SECONDS)).isEqualTo("woken");
         assertThatThrownBy(remote::unlock).isInstanceOf(LockLostException.class);
     }

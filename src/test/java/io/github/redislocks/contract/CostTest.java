@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
-/** What locking costs Redis: requests per lock and unlock, per hand-off, and while threads wait. */
+/** The requests that locking costs Redis: per lock and unlock, per hand-off, and while threads wait. */
 @Timeout(60)
 @Tag("server")
 class CostTest {

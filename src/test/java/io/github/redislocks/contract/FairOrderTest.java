@@ -113,7 +113,7 @@ class FairOrderTest {
         });
         first.interrupt();
         first.join();
-        // It has waited a moment for its leave, which goes on in the background if that was too short.
+        // The thread has waited a moment for its leave, which goes on in the background if that was too short.
         await().until(() -> jedis.zcard(QUEUE) == 1);
         here.reentrantLock("item", LockOptions.defaults().fair(true)).unlock();
         join();
@@ -181,7 +181,7 @@ class FairOrderTest {
             here.reentrantLock("item", LockOptions.defaults().fair(true)).unlock();
             join();
             assertThat(served).hasValue(waiting);
-            // What only a hand-off does: it looks at the line, page by page, and writes a token.
+            // Only a hand-off looks at the line, page by page, and writes a token.
             return (commands.of("zrange") + commands.of("set")) / (double) waiting;
         }
     }

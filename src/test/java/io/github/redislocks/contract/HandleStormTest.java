@@ -94,7 +94,7 @@ class HandleStormTest {
                 .count();
     }
 
-    /** What is in use after collections, until those find nothing more. */
+    /** The memory in use after collections, until those find nothing more. */
     private static long heap() {
         MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
         long least = Long.MAX_VALUE;
@@ -195,7 +195,7 @@ class HandleStormTest {
         }
     }
 
-    /** Whether the lock was had already, which is then released: 1, else 0. */
+    /** Returns 1 if the lock was acquired already, and releases it; else 0. */
     private static int cancel(@Nullable CompletableFuture<LockHandle> future) {
         if (future == null || future.cancel(true)) {
             return 0;

@@ -131,7 +131,7 @@ class LeadershipStormTest {
         }
         await().untilAsserted(() -> assertThat(interrupts).hasValue(9));
         closeAllInGoodOrder();
-        // One more for each that was elected while the others closed.
+        // The count includes each that was elected while the others closed.
         assertThat(interrupts).hasValue(10 + elected.size());
     }
 

@@ -32,8 +32,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What every kind of lock must do, on every topology. Two clients stand for two JVMs. A subclass says how clients and
- * locks are made.
+ * The contract of every kind of lock, on every topology. Two clients stand for two JVMs. A subclass says how clients
+ * and locks are made.
  */
 @Timeout(60)
 public abstract class LockContractTest {
@@ -216,7 +216,7 @@ public abstract class LockContractTest {
             });
         }
         lock.unlock();
-        // Whoever gave up has left, or does so now: a grant that is left to lapse would be told as a loss.
+        // The thread that gave up has left, or does so now: a grant that lapses would count as a loss.
         assertThat(remote.tryLock(20, TimeUnit.SECONDS)).isTrue();
         assertThat(remote.previousHolderLost()).isFalse();
         remote.unlock();
@@ -366,7 +366,7 @@ public abstract class LockContractTest {
         assertThat(remote.forceUnlock()).isTrue();
         assertThat(remote.tryLock()).isTrue();
         if (keeps()) {
-            // Its unlock asks nobody.
+            // The unlock sends no request.
             await().pollInSameThread().until(() -> !lock.isHeldByCurrentThread());
         }
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);

@@ -64,7 +64,7 @@ class MultiLockStormTest {
         }
     }
 
-    /** One of the ways to take some locks; whether it got them. */
+    /** Takes some locks in one of the ways; returns whether it got them. */
     private boolean round(RedisLocks client, Random random) throws InterruptedException {
         List<Integer> numbers =
                 new ArrayList<>(IntStream.range(0, NAMES).boxed().toList());

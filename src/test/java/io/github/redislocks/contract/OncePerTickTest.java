@@ -44,7 +44,7 @@ class OncePerTickTest {
 
     private final AtomicInteger[] runs = new AtomicInteger[TICKS];
 
-    /** One tick of a pod. */
+    /** A tick of a pod. */
     private void tick(RedisLocks locks, int tick) throws InterruptedException {
         Optional<LockHandle> turn = locks.reentrantLock("job").tryAcquire(Duration.ZERO);
         if (turn.isPresent()) {

@@ -32,8 +32,8 @@ import redis.clients.jedis.JedisPubSub;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * How soon holders are told that their locks were deleted, and what that costs; prints the figures of docs/handles.md.
- * By hand: {@code mvn test -Dtest=WatchDelayTest -Dwatch.figures=true}.
+ * How soon holders learn that their locks were deleted, and what that costs; prints the figures of docs/handles.md. By
+ * hand: {@code mvn test -Dtest=WatchDelayTest -Dwatch.figures=true}.
  */
 @Timeout(240)
 @Tag("server")
@@ -239,7 +239,7 @@ class WatchDelayTest {
                             },
                             CHANNEL);
                 } catch (JedisException closed) {
-                    // That is the end.
+                    // The end of the subscription.
                 }
             });
             reader.setDaemon(true);

@@ -43,7 +43,7 @@ import redis.clients.jedis.Protocol.Command;
 @Tag("server")
 class AclTest {
 
-    /** What every user may call, and what the library's connection asks for but can do without. */
+    /** The commands that every user may call, and those that the library's connection uses but can do without. */
     private static final Set<String> NEEDS_NO_RIGHT = Set.of("hello", "auth", "client", "client|setname", "ping");
 
     private static final String USER_URI = "redis://locks:a-long-password@127.0.0.1:";

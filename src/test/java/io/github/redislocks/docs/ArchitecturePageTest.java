@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** That docs/ARCHITECTURE.md names what is there. */
+/** The names in docs/ARCHITECTURE.md are those of the code. */
 class ArchitecturePageTest {
 
     private static final Path SCRIPTS =

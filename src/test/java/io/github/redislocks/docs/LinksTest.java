@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** That each link from a page to a page of this repository leads to a file that is there, and to a heading in it. */
+/** Each link from a page to a page of this repository leads to a file that is there, and to a heading in it. */
 class LinksTest {
 
     private static final Pattern LINK = Pattern.compile("\\]\\((?!\\w+:)([^)#\\s]*)(?:#([^)\\s]+))?\\)");

@@ -47,7 +47,7 @@ class ReadmeTest {
     private static RedisServer server;
     private static String uri;
 
-    /** What the snippets sell. */
+    /** The shop of the snippets. */
     private static final class Stock {
 
         private final AtomicInteger left = new AtomicInteger(3);
@@ -105,7 +105,7 @@ class ReadmeTest {
         }
     }
 
-    /** What the handles are for. */
+    /** The work that the handles protect. */
     private static final class Job {
 
         private volatile long token;

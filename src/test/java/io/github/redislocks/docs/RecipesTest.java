@@ -58,7 +58,7 @@ class RecipesTest {
         server.close();
     }
 
-    /** What the snippets write to. */
+    /** The store that the snippets write to. */
     private static final class Store {
 
         final AtomicInteger written = new AtomicInteger();
@@ -84,7 +84,7 @@ class RecipesTest {
         }
     }
 
-    /** What the snippets read from: it ends by an interrupt. */
+    /** The source that the snippets read from; an interrupt ends it. */
     private static final class Feed {
 
         final CountDownLatch begun = new CountDownLatch(1);

@@ -49,7 +49,7 @@ class ServiceRecipesTest {
         server.close();
     }
 
-    /** What the snippets sell. */
+    /** The shop of the snippets. */
     private static final class Stock {
 
         private final AtomicInteger left = new AtomicInteger(3);
@@ -73,7 +73,7 @@ class ServiceRecipesTest {
         }
     }
 
-    /** What is given the client. */
+    /** The listener of the client. */
     @Singleton
     public static class Shop {
 

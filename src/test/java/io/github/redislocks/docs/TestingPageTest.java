@@ -33,7 +33,7 @@ class TestingPageTest {
 
     private static final Pattern SNIPPET = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL);
 
-    /** What the page tests: it asks before each row whether it still holds the lock. */
+    /** The code that the page tests: it asks before each row whether it still holds the lock. */
     private static final class ReportJob {
 
         private final Locks locks;

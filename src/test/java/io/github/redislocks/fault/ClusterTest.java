@@ -333,7 +333,7 @@ class ClusterTest {
 
     @Test
     void masterHangs_locksOfTheOthers_areRenewedAndHad_andItsOwnGoOnOnTheNewOne() throws Exception {
-        // It ends before another master is there, and not by a stall of the machine.
+        // The lease ends before another master is there, and not by a stall of the machine.
         Duration shortLease = Duration.ofMillis(1_200);
         RedisLocks locks = connect(shortLease);
         RedisReentrantLock long9s = connect().reentrantLock(name);
@@ -343,7 +343,7 @@ class ClusterTest {
         await().until(() -> exists(replica, key));
         Future<Long> waiter = lockElsewhere(connect().reentrantLock(name));
         awaitQueued(hangs, 1);
-        // Its renewals go to the server that hangs, and must not be waited for.
+        // The renewals of this hold go to the server that hangs, and must not be waited for.
         RedisReentrantLock lost = locks.reentrantLock(nameOn(hangs));
         lost.lock();
         List<RedisReentrantLock> held = new ArrayList<>();

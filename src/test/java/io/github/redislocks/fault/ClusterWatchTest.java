@@ -23,7 +23,7 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.args.ClientType;
 import redis.clients.jedis.params.ClientKillParams;
 
-/** Holders that are told at once that their lock was deleted from one of the masters of a cluster. */
+/** Holders learn at once that their lock was deleted from one of the masters of a cluster. */
 @Tag("once")
 @Timeout(60)
 @Tag("server")

@@ -77,7 +77,7 @@ class DemotedMailboxTest {
         try (Jedis jedis = server.client()) {
             String key = "redis-locks:{" + lock.getName() + "}";
             assertThat(jedis.hget(key, "owner"))
-                    .as("who has it in Redis")
+                    .as("the owner in Redis")
                     .endsWith(":" + Thread.currentThread().getId());
             assertThat(jedis.hget(key, "token")).isEqualTo(Long.toString(lock.fencingToken()));
         } finally {

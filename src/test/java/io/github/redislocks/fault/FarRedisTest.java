@@ -37,7 +37,7 @@ import redis.clients.jedis.Jedis;
 class FarRedisTest {
 
     private static final int THREADS = 4;
-    /** What a timed try may take beyond its time. */
+    /** The time that a timed try may take beyond its own. */
     private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private static RedisServer server;

@@ -175,7 +175,7 @@ class LossTest {
         }
         assertThat(shortest).isLessThan(Duration.ofMillis(700));
         server.resume();
-        // What the server runs late, out of its socket buffers, must not hold the lock.
+        // A request that the server runs late, out of its socket buffers, must not hold the lock.
         assertThat(lock.tryLock(2, TimeUnit.SECONDS)).isTrue();
         lock.unlock();
         await().atMost(Duration.ofMillis(800)).until(() -> !jedis.exists("redis-locks:{job}"));

@@ -210,7 +210,7 @@ class LostReplyTest {
             }
         });
         await().until(() -> jedis.zcard(KEY + ":queue") == 1);
-        // It has been heard of: its client has all the connections that it needs, which could not be made any more.
+        // By now the client has all the connections that it needs, which could not be made any more.
         String place = jedis.hkeys(KEY + ":waiters").iterator().next();
         String placed = jedis.hget(KEY + ":waiters", place);
         await().until(() -> !placed.equals(jedis.hget(KEY + ":waiters", place)));
@@ -221,7 +221,7 @@ class LostReplyTest {
         assertThat(place).isEqualTo(jedis.hget(KEY, "owner") + ":" + jedis.hget(KEY, "attempt"));
         waiter[0].interrupt();
         assertThat(interrupted.get(5, TimeUnit.SECONDS)).isTrue();
-        // Its leave was executed, though its answer is held back as the message of the grant is: the grant ended in
+        // The leave was executed, though its answer is held back as the message of the grant is: the grant ended in
         // good order, where one that nobody takes lapses.
         await().until(() -> !jedis.exists(KEY));
         assertThat(other.tryLock()).isTrue();

@@ -80,7 +80,7 @@ class NoStackTest {
         }
     }
 
-    /** What is done at the bottom with a lock that is locked above it. */
+    /** An action at the bottom of the stack with a lock that is locked above it. */
     private interface Deed {
         void on(RedisReentrantLock lock);
     }
@@ -157,7 +157,7 @@ class NoStackTest {
                 }
             });
             if (handle.isHeld()) {
-                // It had not begun.
+                // The call had not begun.
                 end.of(handle);
             }
             await().atMost(5, TimeUnit.SECONDS)
@@ -193,7 +193,7 @@ class NoStackTest {
                 }
             });
             if (handle.isHeld()) {
-                // It had not begun.
+                // The call had not begun.
                 end.run();
             }
             assertThat(isHadByAnother(name + "a") && isHadByAnother(name + "b"))

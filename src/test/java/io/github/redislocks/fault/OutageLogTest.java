@@ -32,7 +32,7 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.args.ClientType;
 import redis.clients.jedis.params.ClientKillParams;
 
-/** What an operator reads in the log and in CLIENT LIST of who is connected to what, and of outages. */
+/** The lines that an operator reads in the log and in CLIENT LIST on connections and outages. */
 @Tag("once")
 @Timeout(60)
 @Tag("server")

@@ -158,9 +158,7 @@ class ReplicasTest {
         isGivenBack();
     }
 
-    /**
-     * What a call took that threw then is given back, in a moment; if it only lapsed, the next holder would hear of it.
-     */
+    /** A call that threw gives its lock back, in a moment; if it only lapsed, the next holder would hear of it. */
     private void isGivenBack() throws InterruptedException {
         await().until(() -> !exists(master));
         replica.resume();

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Jedis;
 
-/** Holders that are told at once that their lock was deleted, after Sentinels made another server the master. */
+/** Holders learn at once that their lock was deleted, after Sentinels made another server the master. */
 @Tag("once")
 @Timeout(60)
 @Tag("server")

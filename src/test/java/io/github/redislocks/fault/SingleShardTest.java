@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 
-/** One address whose server keeps to the slots of a cluster: all of them, as managed services have it, or some. */
+/** A single address whose server keeps to the slots of a cluster: all of them, as managed services have it, or some. */
 @Tag("once")
 @Timeout(60)
 @Tag("server")

@@ -15,7 +15,7 @@ import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import redis.clients.jedis.Jedis;
 
-/** What tests of clients with {@code watchDeletions(true)} need where there are several servers. */
+/** Helpers for tests of clients with {@code watchDeletions(true)} and several servers. */
 abstract class WatchedServers {
 
     /** Of which a third is the time to the next renewal. */

@@ -105,7 +105,7 @@ class LossesTest {
         return hold(attempt(number));
     }
 
-    /** What the listener has been told once it could be told everything. */
+    /** The losses that the listener has received once all were delivered. */
     private List<Object> told() {
         mayTell.countDown();
         losses.awaitTold(LIMIT);

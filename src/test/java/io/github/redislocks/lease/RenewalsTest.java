@@ -75,7 +75,7 @@ class RenewalsTest {
         public void releaseAgain(Holds.Released released) {}
     };
     private final Renewals renewals = renewals(Settings.DEFAULTS, Renewals.LOSSES);
-    /** What was due in the last walk, by the key of its first hold. */
+    /** The jobs that were due in the last walk, by the key of their first hold. */
     private final Map<String, Job> due = new LinkedHashMap<>();
 
     private final long start;
@@ -110,7 +110,7 @@ class RenewalsTest {
         return hold;
     }
 
-    /** One of the client's lease that is due, and may last for this long. */
+    /** A hold of the client's lease that is due, and may last for this long. */
     private Hold limited(long maxHoldMillis) {
         Attempt attempt = new Attempt(
                 ++numbers,
@@ -125,7 +125,7 @@ class RenewalsTest {
         return hold;
     }
 
-    /** One that is to be renewed so long after the start. */
+    /** A hold that is to be renewed so long after the start. */
     private Hold hold(long afterNanos) {
         return hold(new Owner("a:1"), LEASE, true, start + afterNanos);
     }

@@ -106,7 +106,7 @@ final class BoundedBuffer {
         }
     }
 
-    /** What a consumer took and has not finished, or null. */
+    /** The item that a consumer took and has not finished, or null. */
     @Nullable
     String inHands(String consumer) {
         return redis.lindex(hands(consumer), 0);

@@ -34,7 +34,7 @@ final class BufferWorker {
     /** The hash in Redis that counts how often each item was consumed. */
     static final String CONSUMED = "consumed";
 
-    /** What a thread says when it lost the lock, or met one that had. */
+    /** Said by a thread that lost the lock, or met one that had. */
     static final String LOST = "lost";
 
     static final String REFUSED = "refused";
@@ -48,7 +48,7 @@ final class BufferWorker {
     }
 
     /**
-     * What a worker is told, as the arguments of its main class.
+     * The order to a worker, as the arguments of its main class.
      *
      * @param port the server's, on this machine
      * @param name its name, which its successor has too
@@ -75,7 +75,7 @@ final class BufferWorker {
         }
     }
 
-    /** One step of a thread; false if there is none left. */
+    /** A step of a thread; false if there is none left. */
     @FunctionalInterface
     private interface Step {
         boolean run() throws InterruptedException;

@@ -75,7 +75,7 @@ final class HeapWorker {
         return all;
     }
 
-    /** Takes all memory that there is, so that whoever else wants some meets an error, and gives it back. */
+    /** Takes all memory that there is, so that every other thread that wants some meets an error, and gives it back. */
     private static void fillTheHeap() {
         List<byte[]> hoard = new ArrayList<>(1_000_000);
         for (int bytes = 1 << 20; bytes >= 16; bytes /= 8) {

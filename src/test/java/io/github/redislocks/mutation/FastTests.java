@@ -40,7 +40,7 @@ final class FastTests {
             .enablePostDiscoveryFilterAutoRegistration(false)
             .build());
 
-    /** What a test ran, and how it failed if it did. */
+    /** The scripts that a test ran, and how it failed if it did. */
     static final class Result {
 
         final Set<String> scripts = new LinkedHashSet<>();

@@ -1,6 +1,6 @@
 package io.github.redislocks.mutation;
 
-/** One change of one place of a script's file. The line is the first of the place, counted from 1. */
+/** A change of one place of a script's file. The line is the first of the place, counted from 1. */
 record Mutant(String file, int line, String before, String after, String text, String whole) {
 
     /** Makes the change from start to end. The text is the line of the place, by which people find it again. */

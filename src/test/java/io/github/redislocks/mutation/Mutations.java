@@ -170,7 +170,7 @@ final class Mutations {
         int before = mutants.size();
         expression();
         String whole = text(start, tokens.end());
-        // One of a comparison is there already.
+        // The change of a comparison is there already.
         boolean negated = mutants.subList(before, mutants.size()).stream()
                 .anyMatch(mutant -> List.of("==", "~=").contains(mutant.before())
                         || mutant.before().startsWith("not "));

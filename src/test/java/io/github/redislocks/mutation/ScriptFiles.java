@@ -21,7 +21,7 @@ final class ScriptFiles {
             Path.of("src", "main", "resources", "io", "github", "redislocks", "script", "lua");
     private static final String INCLUDE = "--@include ";
 
-    /** What check looks at is there on real servers only: see ServerRequirementsTest and AclTest. */
+    /** The script check looks at what only real servers have: see ServerRequirementsTest and AclTest. */
     private static final Set<String> ELSEWHERE = Set.of("check");
 
     private final Map<String, String> texts;

@@ -13,15 +13,16 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the scripts of one lock should do, said once more, in Java and without their short forms: each call's reply,
- * what is then in Redis, and what was told to whom. How long a line lasts in which nobody moves is not said here.
+ * The behaviour that the scripts of one lock should have, said once more, in Java and without their short forms: each
+ * call's reply, what is then in Redis, and what was told to whom. How long a line lasts in which nobody moves is not
+ * said here.
  */
 final class LineModel {
 
     private static final String NONE = "";
     private static final String NOBODY = "nobody";
 
-    /** Who has the lock. A mark is what the hash calls its signal. */
+    /** The owner of the lock. The hash calls its mark a signal. */
     static final class Held {
 
         final String owner;
@@ -95,7 +96,7 @@ final class LineModel {
         }
     }
 
-    /** One that waits in a Condition. */
+    /** A waiter in a Condition. */
     record Member(String condition, String order, String place) {
 
         static Member of(String text) {
@@ -132,7 +133,7 @@ final class LineModel {
         }
     }
 
-    /** What a script answers. */
+    /** The answer of a script. */
     Reply run(String script, List<String> args) {
         return switch (script) {
             case "take" -> take(args);
@@ -332,7 +333,7 @@ final class LineModel {
         return saysWaited;
     }
 
-    /** Ends the hold: marked if in good order. */
+    /** Ends the hold; marked if it was released. */
     private void end(String mark) {
         fence = new Fence(held.token, mark);
         held = null;
@@ -553,7 +554,7 @@ final class LineModel {
         return lined;
     }
 
-    /** Ends a hold that was not released: in good order if nobody had it, and then what led to it goes on. */
+    /** Ends a hold that was not released: no loss if nobody had it, and then the signal that led to it goes on. */
     private void abandon(boolean returned) {
         Held gone = held;
         boolean good = !returned && !gone.lost;
@@ -660,7 +661,7 @@ final class LineModel {
             } else {
                 passed.add(name);
                 if (!place.condition.isEmpty()) {
-                    // It may be dead: its signal goes to the next.
+                    // The waiter may be dead: its signal goes to the next.
                     places.put(name, new Place(place.deadline, place.claim, place.holds, NONE, NONE));
                     signal(place.condition);
                 }

@@ -215,7 +215,7 @@ class LineModelTest {
     /** Moves the clock. A line may be forgotten only once all in it are dead. */
     private void pass(long by) {
         model.at(micros.addAndGet(by));
-        // What has expired is not there again when the clock is set back.
+        // An expired key is not there again when the clock is set back.
         redis.keys();
         if (redis.zset(KEYS.queue()).isEmpty()) {
             model.queue.keySet().forEach(this::assertDead);

@@ -187,7 +187,7 @@ class LineScriptTest {
         assertThat(run("release_after", "b:1", "1", "0").code()).isEqualTo("FREED");
     }
 
-    /** Its time counts from its token, in µs, and a key from the ms in which it is written. */
+    /** The time of a kept lock counts from its token, in µs, and that of a key from the ms in which it is written. */
     @Test
     void keptLock_lastsToTheEndOfItsLastMillisecond_howeverOftenItIsReleased() {
         acquire("a:1", "1");
@@ -432,7 +432,7 @@ class LineScriptTest {
         assertThat(redis.pttl(keys.lock())).isEqualTo(30_000);
     }
 
-    /** What a renewal of a lock that is gone has read is forgotten by a write, which must not reach another's lock. */
+    /** A write has Redis forget the key that a renewal of a lost lock has read; it must not reach another's lock. */
     @Test
     void watchedRenewal_ofWhatIsGone_leavesNothing_andTheLocksOfOthersAsTheyWere() {
         List<String> lock = List.of(keys.lock());

@@ -212,7 +212,7 @@ class ScriptTest {
         mailboxes.put(client, redis.subscribe(LockKeys.mailbox(prefix, client), TIMEOUT_NANOS));
     }
 
-    /** What a client was told first since it opened its mailbox, or that it was told nothing. */
+    /** The first message to a client since it opened its mailbox, or a word for none. */
     private String told(String client) {
         redis.publish(LockKeys.mailbox(prefix, client), "nothing", TIMEOUT_NANOS);
         return mailboxes.get(client).next();
@@ -947,7 +947,7 @@ class ScriptTest {
         assertThat(signal(4, "a:1", 7, "#1", false).values()).containsExactly("a:1:6");
     }
 
-    /** One waits in a Condition and was signalled, another waits in it, and the first has just been handed the lock. */
+    /** A waiter of a Condition was signalled and has just been handed the lock, while another waits in it. */
     private void handTheLockToASignalledWaiter() {
         acquire(1, "a:1");
         await(1, "a:1", 2, "#1");

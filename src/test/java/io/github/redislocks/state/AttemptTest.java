@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What an attempt remembers of the answers to its requests, and of requests without one. */
+/** The memory of an attempt: the answers to its requests, and requests without one. */
 class AttemptTest {
 
     private static final long MILLI = 1_000_000;
@@ -148,7 +148,7 @@ class AttemptTest {
         attempt.queued(7, 5, -1);
         assertThat(attempt.mayAsk()).as("heartbeats ask").isFalse();
         attempt.wakeToAsk();
-        assertThat(attempt.mayAsk()).as("it was told that the lock is free").isTrue();
+        assertThat(attempt.mayAsk()).as("it knows that the lock is free").isTrue();
         attempt.asks();
         assertThat(attempt.mayAsk()).isFalse();
         attempt.placeLost();

@@ -11,7 +11,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Who is woken for a handle, and who is told. */
+/** A handle's owner wakes the thread that waits, and reports a loss. */
 @Timeout(10)
 class HandleOwnerTest {
 

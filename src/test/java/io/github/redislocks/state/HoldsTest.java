@@ -6,7 +6,7 @@ import io.github.redislocks.LockLost;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What one client holds, by lock and thread. */
+/** The holds of a client, by lock and thread. */
 class HoldsTest {
 
     private final Holds holds = new Holds();

@@ -10,7 +10,7 @@ class LimitedHoldTest {
     private static final long MILLI = 1_000_000;
     private static final long BEGIN = 1_000 * MILLI;
 
-    /** One that may last for a minute. */
+    /** A hold that may last for a minute. */
     private static Hold hold(long leaseMillis, boolean renewed, boolean confirmed) {
         Attempt attempt = new Attempt(
                 7,
@@ -84,7 +84,7 @@ class LimitedHoldTest {
         assertThat(reasonAtItsDeadline(hold)).isEqualTo(LockLost.Reason.EXPIRED);
     }
 
-    /** It was asked for before the hold began, and its lease ends a little sooner. */
+    /** The lease was asked for before the hold began, and ends a little sooner. */
     @Test
     void loss_ofAGrantForTheWholeTime_isThatItWasHeldTooLong() {
         assertThat(reasonAtItsDeadline(hold(90_000, false, true))).isEqualTo(LockLost.Reason.HELD_TOO_LONG);

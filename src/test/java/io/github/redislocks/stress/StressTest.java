@@ -192,7 +192,7 @@ class StressTest {
         }
     }
 
-    /** What the workers said, but for what follows from a close. */
+    /** The failures that the workers printed, without those that follow from a close. */
     private final class Verdict {
 
         private final int[] read = new int[PROCESSES];

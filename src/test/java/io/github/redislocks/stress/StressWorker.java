@@ -173,7 +173,7 @@ final class StressWorker {
         }
     }
 
-    /** One thing that is done with a lock. */
+    /** An action with a lock. */
     private record Turn(Jedis jedis, String name, RedisReentrantLock lock, Random random) {
 
         void take() throws InterruptedException {

@@ -23,7 +23,7 @@ final class Arena implements AutoCloseable {
 
     private static final Duration START = Duration.ofSeconds(60);
     private static final Duration STOP = Duration.ofSeconds(60);
-    /** What a killed worker leaves lasts no longer than two place lives and a lease. */
+    /** The places and holds of a killed worker last no longer than two place lives and a lease. */
     private static final long LEFTOVER_NANOS = TimeUnit.SECONDS.toNanos(14);
 
     final EventLog log;

@@ -280,7 +280,7 @@ class CheckerTest {
         Report report = check();
         assertThat(report.overlaps).isZero();
         assertThat(report.overlapsByDataLoss).isEqualTo(1);
-        assertThat(report.violations()).anyMatch(text -> text.contains("was told that its hold vanished: 1599 ms"));
+        assertThat(report.violations()).anyMatch(text -> text.contains("learned that its hold vanished: 1599 ms"));
     }
 
     @Test
@@ -380,10 +380,10 @@ class CheckerTest {
         hold("a/t0", 1, 0, 10);
         at(20, "b/t0", Kind.ALARM, 0, "");
         hold("b/t0", 2, 20, 30);
-        assertThat(check().violations()).singleElement().asString().contains("was told of a loss after the release of");
+        assertThat(check().violations()).singleElement().asString().contains("learned of a loss after the release of");
 
         struck(Fault.KILL_ALL, "", 15, 16);
-        assertThat(check().violations()).noneMatch(text -> text.contains("was told of a loss"));
+        assertThat(check().violations()).noneMatch(text -> text.contains("learned of a loss"));
     }
 
     @Test
@@ -435,7 +435,7 @@ class CheckerTest {
 
         hold("a/t0", 1_003, 1_600, 1_610);
         hold("b/t0", 11_000, 1_620, 1_630);
-        assertThat(check().violations()).anyMatch(text -> text.contains("was told that its hold vanished: 1589 ms"));
+        assertThat(check().violations()).anyMatch(text -> text.contains("learned that its hold vanished: 1589 ms"));
     }
 
     @Test

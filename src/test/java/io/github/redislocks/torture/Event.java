@@ -3,7 +3,7 @@ package io.github.redislocks.torture;
 import java.util.List;
 
 /**
- * One line of a log.
+ * A line of a log.
  *
  * @param nanos when, by the monotonic clock that all processes of a machine share
  * @param actor who: {@code worker/thread}, or the nemesis
@@ -13,29 +13,35 @@ import java.util.List;
  */
 record Event(long nanos, String actor, Kind kind, String lock, long number, String text) {
 
-    /** What happened. */
+    /** The kinds of events. */
     enum Kind {
         /** A call that wants the lock begins; number: its time in ns, 0 for none and -1 for endless; text: which. */
         ASK,
-        /** It has the lock, and the library said so at this time; number: token; text: {@link #RENEWED} or how. */
+        /**
+         * The actor has the lock, and the library said so at this time; number: token; text: {@link #RENEWED} or how.
+         */
         IN,
         /** The library said of the hold that is logged next that the one before it was not released. */
         ALARM,
-        /** It entered once more, went out, or came back from a Condition; number: its hold count; text: which. */
+        /**
+         * The actor entered once more, went out, or came back from a Condition; number: its hold count; text: which.
+         */
         COUNT,
         /** The library said at this time that it still has the lock. */
         HELD,
-        /** It changed the resource; number: the value that it read before; text: {@link #PLAIN}, {@link #FENCED}. */
+        /**
+         * The actor changed the resource; number: the value that it read before; text: {@link #PLAIN}, {@link #FENCED}.
+         */
         WROTE,
         /** The resource refused its token; number: the token. */
         REFUSED,
-        /** It is about to give the lock up; text: {@link #UNLOCK} or {@link #AWAIT}. */
+        /** The actor is about to give the lock up; text: {@link #UNLOCK} or {@link #AWAIT}. */
         OUT,
-        /** It has given the lock up; number: how long after its beginning it keeps the lock taken, in ns. */
+        /** The actor has given the lock up; number: how long after its beginning it keeps the lock taken, in ns. */
         FREED,
-        /** It was told that it has lost the lock; text: how. */
+        /** The actor learned that it has lost the lock; text: how. */
         LOST,
-        /** Its listener was told of a loss; number: token. */
+        /** The actor's listener received a loss; number: token. */
         TOLD,
         /** A try that got nothing. */
         NO,
@@ -43,7 +49,7 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
         CANCELLED,
         /** An exception by which the library said that Redis is away; text: its class. */
         FAIL,
-        /** What must not happen at all. */
+        /** A failure that must not happen at all. */
         BUG,
         /** A control thread stood still until now; number: for how many ns. */
         STALL,
@@ -53,13 +59,13 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
         END,
         /** The nemesis begins; lock: the worker that it harms, if it is one; text: the fault. */
         STRIKE,
-        /** It has ended. */
+        /** The actor has ended. */
         CEASE
     }
 
     static final String NEMESIS = "nemesis";
     static final String RENEWED = "renewed";
-    /** What follows the way in the text of an ASK by a handle. */
+    /** The word that follows the way in the text of an ASK by a handle. */
     static final String BY_HANDLE = "_BY_HANDLE";
 
     static final String REENTER = "reenter";

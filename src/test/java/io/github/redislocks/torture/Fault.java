@@ -27,7 +27,7 @@ enum Fault {
     /** Replies of a moment get lost, and all later ones of the connections that were hit. */
     LOSE_REPLIES(Bounds.DEAF_MAILBOX, Bounds.NONE, Trait.PROXIED),
     LOSE_REQUESTS(Bounds.DEAF_MAILBOX, Bounds.NONE, Trait.PROXIED),
-    /** One direction is dead for longer than any command waits. */
+    /** A direction is dead for longer than any command waits. */
     ONE_WAY(Bounds.DEAF_MAILBOX, Bounds.NONE, Trait.PROXIED),
     /** Replies come in bursts. */
     DELAY(1_000, Bounds.NONE, Trait.PROXIED, Trait.KEEPS_HOLDS),
@@ -35,7 +35,7 @@ enum Fault {
     LATE_REQUESTS(1_000, Bounds.NONE, Trait.PROXIED),
     /** Connections are cut, and new ones refused for a time. */
     CUT(1_000, Bounds.NONE, Trait.PROXIED, Trait.KEEPS_HOLDS),
-    /** One connection for all threads of a worker, and a server that is slow besides. */
+    /** A single connection for all threads of a worker, and a server that is slow besides. */
     NARROW_POOL(1_000, Bounds.NONE, Trait.KEEPS_HOLDS),
     /** The server refuses what needs memory, but not to renew and release. */
     MEMORY_FULL(1_000, Bounds.NONE, Trait.KEEPS_HOLDS),

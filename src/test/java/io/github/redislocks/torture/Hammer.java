@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
-/** One thread of a worker: takes locks in all ways, changes what they protect, and logs what it sees. */
+/** A thread of a worker: takes locks in all ways, changes what they protect, and logs what it sees. */
 final class Hammer implements Runnable {
 
     static final String LONG = "long";
@@ -23,12 +23,12 @@ final class Hammer implements Runnable {
     private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long FAILURE_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final int AWAIT_MILLIS = 200;
-    /** One acquisition without a thread in so many may be cancelled. */
+    /** Of so many acquisitions without a thread, one may be cancelled. */
     private static final int CANCELS = 8;
 
     private static final int CANCEL_MICROS = 3_000;
     private static final Duration KEPT = Duration.ofMillis(10);
-    /** One hold in so many is entered once more. */
+    /** Of so many holds, one is entered once more. */
     private static final int REENTRIES = 4;
 
     private final String actor;
@@ -157,7 +157,7 @@ final class Hammer implements Runnable {
             mustBeTold(name, lock);
             return false;
         }
-        // It was lost, and this is a hold of its own over what is still to be unlocked.
+        // The hold was lost, and this is a new one over that which is still to be unlocked.
         log.add(new Event(began, actor, Event.Kind.LOST, name, 0, "reentry"));
         log.add(new Event(began, actor, Event.Kind.ASK, name, -1, ""));
         if (entered(name, lock, way.isRenewed() ? Event.RENEWED : way.name())) {
@@ -236,7 +236,7 @@ final class Hammer implements Runnable {
             resource.write(name, plain + 1);
             log(Event.Kind.WROTE, name, plain, Event.PLAIN);
         }
-        // Also by who has lost: it is the resource that must refuse.
+        // Even by a thread that has lost the lock: the resource must refuse.
         if (fenced >= 0 && resource.writeFenced(name, token, fenced + 1)) {
             log(Event.Kind.WROTE, name, fenced, Event.FENCED);
         } else {

@@ -12,7 +12,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.locks.LockSupport;
 
-/** One lock, acquired by handles, which are used by the thread that has them. */
+/** A lock, acquired by handles, which are used by the thread that has them. */
 final class HandleLock implements TestLock {
 
     private final RedisLocks locks;
@@ -53,7 +53,7 @@ final class HandleLock implements TestLock {
         }
     }
 
-    /** What else it may fail with is a bug. */
+    /** Any other failure is a bug. */
     private static RuntimeException unavailable(Exception e) {
         return e.getCause() instanceof LockUnavailableException away ? away : new IllegalStateException(e);
     }

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** What the events of all logs, in order, tell together: holds, waits, writes, strikes and stalls. */
+/** The story of the events of all logs, in order: holds, waits, writes, strikes and stalls. */
 final class History {
 
     /** How a hold or a wait ended. */
@@ -45,11 +45,11 @@ final class History {
         boolean releaseUnknown;
         /** How long after its beginning its release keeps the lock taken. */
         long keptNanos;
-        /** Whether it was told that the hold before was not released. */
+        /** Whether the library said that the hold before was not released. */
         boolean alarmed;
         /** The one that was taken from Redis, if the client kept the lock since then: else this one. */
         Hold first = this;
-        /** What it was told of its hold count, in order. */
+        /** The hold counts that the library said, in order. */
         final List<Event> counts = new ArrayList<>();
 
         Hold(Event in, long askedNanos) {
@@ -97,7 +97,7 @@ final class History {
     /** A change of the resource, and under which hold. */
     record Write(Event event, Hold hold) {}
 
-    /** One deed of the nemesis. */
+    /** A deed of the nemesis. */
     record Strike(Fault fault, String victim, long beginNanos, long endNanos) {
 
         boolean touches(long from, long to) {
@@ -177,7 +177,7 @@ final class History {
             case FREED -> {
                 Hold hold = holding.remove(event.actor());
                 if (hold != null) {
-                    // It returned in order, so the lock was held when the call began.
+                    // The call returned normally, so the lock was held when it began.
                     hold.believedNanos = hold.outNanos;
                     hold.keptNanos = event.number();
                     end(hold, event, Ending.FREED);

@@ -34,7 +34,7 @@ record Idle(String lock, long fromNanos, long toNanos) {
             Walk walk = walks.computeIfAbsent(wait.ask.lock(), Walk::new);
             String actor = wait.ask.actor();
             if (wait.ask.text().equals(SeveralHammer.WAY)) {
-                // It may have this lock already, and wait for another.
+                // The thread may have this lock already, and wait for another.
                 steps.add(new Step(wait.ask.nanos(), 1, () -> walk.hold(wait.ask.nanos(), 1)));
                 if (wait.endNanos != Long.MAX_VALUE) {
                     steps.add(new Step(wait.endNanos, 2, () -> walk.hold(wait.endNanos, -1)));

@@ -18,10 +18,10 @@ final class Promptness {
     /** Data lost: told by the next renewal. */
     private static final long TOLD = LEASE / 3 + TimeUnit.MILLISECONDS.toNanos(500);
 
-    /** What is left of a lease after a third, at which it is renewed, and the longest fault that keeps holds. */
+    /** The rest of a lease after a third, at which it is renewed, and the longest fault that keeps holds. */
     private static final long SPARE = LEASE - LEASE / 3 - TimeUnit.MILLISECONDS.toNanos(1_500);
 
-    /** What is left of a grant that a heartbeat dated, after a third of it, at which it is confirmed. */
+    /** The rest of a grant that a heartbeat dated, after a third of it, at which it is confirmed. */
     private static final long CLAIM_SPARE = (LEASE - LEASE / 3) * 2 / 3 - SLACK;
 
     private final History history;
@@ -235,7 +235,7 @@ final class Promptness {
 
     private void toldOfDataLoss(History.Strike strike) {
         boolean lags = strike.fault() == Fault.PROMOTE_LAGGING;
-        // What a lagging replica does not know came after it began to lag; otherwise it is what was there before.
+        // A write that a lagging replica does not know came after it began to lag; else it was there before.
         long from = lags ? strike.beginNanos() + Nemesis.LAG_BEGINS_NANOS : 0;
         long to = lags ? strike.endNanos() - Nemesis.LAG_BEGINS_NANOS : strike.beginNanos();
         List<History.Hold> open = history.holds.stream()
@@ -250,7 +250,7 @@ final class Promptness {
             if (Worker.watches(hold.in.worker())) {
                 report.watchersToldNanos.add(hold.believedNanos - strike.endNanos());
             }
-            bound(strike.endNanos(), hold.believedNanos, TOLD, hold.in.actor() + " was told that its hold vanished");
+            bound(strike.endNanos(), hold.believedNanos, TOLD, hold.in.actor() + " learned that its hold vanished");
         }
     }
 }

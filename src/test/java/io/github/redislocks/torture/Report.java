@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What the checker found: figures, and the violations with the time at which to look into the logs. */
+/** The findings of the checker: figures, and the violations with the time at which to look into the logs. */
 final class Report {
 
     private static final int MOST_SHOWN = 30;
@@ -85,7 +85,7 @@ final class Report {
                 "exceptions");
     }
 
-    /** One line of the table. */
+    /** A line of the table. */
     String line() {
         Map<String, Integer> thrown = new TreeMap<>(exceptions);
         if (losses > 0) {

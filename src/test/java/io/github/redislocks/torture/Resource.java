@@ -10,8 +10,9 @@ import java.util.List;
 import redis.clients.jedis.Jedis;
 
 /**
- * What the locks protect, as one thread sees it: counters on a Redis of their own that no fault touches, each changed
- * by reading, thinking and writing. One counter of a lock believes in the lock, the other checks fencing tokens.
+ * The resource that the locks protect, as one thread sees it: counters on a Redis of their own that no fault touches,
+ * each changed by reading, thinking and writing. One counter of a lock believes in the lock, the other checks fencing
+ * tokens.
  */
 final class Resource implements AutoCloseable {
 

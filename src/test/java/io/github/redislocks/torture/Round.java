@@ -16,7 +16,7 @@ record Round(String name, List<Fault> faults, long seed, String replay) {
     private static final int WARM_UP_MILLIS = 1_500;
     private static final int PAUSE_MILLIS = 500;
 
-    /** One fault, some times. */
+    /** A fault, some times. */
     static Round of(Fault fault, int strikes, long seed) {
         return new Round(
                 fault.name(),

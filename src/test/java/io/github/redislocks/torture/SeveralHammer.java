@@ -15,9 +15,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * One thread of a worker that takes two locks of three at once, in any order, or one of them alone. In the log each
- * lock is the business of an actor of its own, {@code worker/thread.lock}, so that the checker sees several holds at a
- * time.
+ * A thread of a worker that takes two locks of three at once, in any order, or one of them alone. In the log each lock
+ * is the business of an actor of its own, {@code worker/thread.lock}, so that the checker sees several holds at a time.
  */
 final class SeveralHammer implements Runnable {
 
@@ -85,7 +84,7 @@ final class SeveralHammer implements Runnable {
             return;
         }
         if (held == null) {
-            // Of which it was is not known: the others were had meanwhile, and given back.
+            // Which lock it was is not known: the others were acquired meanwhile, and given back.
             all(names, System.nanoTime(), Event.Kind.CANCELLED, 0, "");
             return;
         }

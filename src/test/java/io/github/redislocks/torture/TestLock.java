@@ -3,7 +3,7 @@ package io.github.redislocks.torture;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** One lock as the workload uses it: the library's, or one of those that the checker must catch. */
+/** A lock as the workload uses it: the library's, or one of those that the checker must catch. */
 interface TestLock {
 
     /** How to acquire: with what time, and for how long. */

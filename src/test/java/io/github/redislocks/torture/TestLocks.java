@@ -14,7 +14,7 @@ import java.util.function.Consumer;
 /** Makes the locks of one worker. */
 interface TestLocks extends AutoCloseable {
 
-    /** What workers can be made to use. */
+    /** The kinds of locks that workers can use. */
     enum Brand {
         LIBRARY,
         /** Excludes within one JVM only. */

@@ -17,8 +17,8 @@ import java.util.stream.Collectors;
  *       and moments for all of them are found by taking for each the first that is left.
  *   <li>{@code Acquire} answers {@code BUSY} only while there is an owner.
  *   <li>{@code Reenter}, {@code Exit}: the count goes up and down by one; a Condition gives it back as it was.
- *   <li>{@code Release}, {@code Leave}, {@code Tick}: a hold that was not released in good order leaves its mark, and
- *       {@code Told}: the next who really holds is told, and nobody without a reason.
+ *   <li>{@code Release}, {@code Leave}, {@code Tick}: a hold that was lost leaves its mark, and {@code Told}: the next
+ *       who really holds is told, and nobody without a reason.
  * </ul>
  *
  * <p>A call that timed out, or whose process was killed, may have had its effect or not, at any time from its begin.
@@ -82,7 +82,7 @@ final class Trace {
                 if (before.ending == History.Ending.FREED
                         && hold.alarmed
                         && isQuiet(before.askedNanos, hold.in.nanos())) {
-                    violation(hold, "was told of a loss after the release of", before);
+                    violation(hold, "learned of a loss after the release of", before);
                 }
             }
             before = hold;
@@ -93,7 +93,7 @@ final class Trace {
         report.violation(hold.in.nanos(), "%s %s %s", hold.in, what, before.in);
     }
 
-    /** Whether its caller never began to release it, or was told that it could not. */
+    /** Whether the caller never began to release the hold, or learned that it could not. */
     private static boolean wasNotReleased(History.Hold hold) {
         boolean killed = hold.ending == History.Ending.KILLED && hold.outNanos == 0;
         return killed || (hold.ending == History.Ending.LOST && !hold.releaseUnknown);

@@ -43,7 +43,7 @@ final class Updates {
         } else if (same != null) {
             lost(same, write, fenced);
         } else if (!old) {
-            // One that was under way when the value was set back may have come before or after that.
+            // An update that was under way when the value was set back may have come before or after that.
             chain.writes.put(event.number(), write);
         }
     }

@@ -32,7 +32,7 @@ final class Worker {
 
     private Worker() {}
 
-    /** What a worker is told. */
+    /** The order to a worker. */
     record Order(
             String name, TestLocks.Brand brand, String uri, String resource, Path folder, long seed, int connections) {
 

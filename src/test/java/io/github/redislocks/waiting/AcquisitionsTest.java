@@ -29,7 +29,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a thread that wants a lock asks, and what it makes of each answer. The test says what Redis answers. */
+/** The requests of a thread that wants a lock, and the effect of each answer. The test says what Redis answers. */
 @Timeout(30)
 class AcquisitionsTest {
 

@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of a request for which no thread waits, and that it is told once. */
+/** The outcome of a request for which no thread waits, which is reported once. */
 class BackgroundRequestTest extends StillClient {
 
     private final AtomicInteger woken = new AtomicInteger();

@@ -22,7 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** How a thread has replicas confirm the grant that it was told of. */
+/** How a thread has replicas confirm a grant that came by message. */
 class ConfirmNowTest extends StillClient {
 
     private final Attempt attempt = begin(true);

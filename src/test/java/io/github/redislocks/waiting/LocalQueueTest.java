@@ -80,7 +80,7 @@ class LocalQueueTest {
                 new ArrayList<>(Stream.generate(this::attempt).limit(7).toList());
         line.forEach(localQueue::enter);
         for (int gone : new int[] {3, 5, 1}) {
-            // One in the middle, the last, the first that waits.
+            // In this order: one in the middle, the last, the first that waits.
             assertThat(localQueue.leave(line.remove(gone))).isEqualTo(LocalQueue.Left.WAITING);
         }
         Attempt last = attempt();

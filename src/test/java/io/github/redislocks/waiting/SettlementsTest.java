@@ -62,7 +62,7 @@ class SettlementsTest extends StillClient {
     @Test
     void watchdog_isWokenForTheRenewal() {
         Attempt attempt = enter();
-        // What the begin of the attempt wanted of it is far away.
+        // The time that the start of the attempt asked for is far away.
         of(attempt).settle(grant(90, false));
         assertThat(client.watchdog().isIdle()).isTrue();
         clock.advanceMillis(30);

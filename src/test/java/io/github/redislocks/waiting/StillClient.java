@@ -48,7 +48,7 @@ abstract class StillClient {
         return attempt;
     }
 
-    /** One that stands in the local queue. */
+    /** An attempt that stands in the local queue. */
     Attempt enter() {
         Attempt attempt = begin(false);
         client.localQueue().enter(attempt);
@@ -64,7 +64,7 @@ abstract class StillClient {
         return hold;
     }
 
-    /** What was left to the background. */
+    /** The commands that were left to the background. */
     List<PendingCommand> commands() {
         List<PendingCommand> commands = new ArrayList<>();
         client.watchdog().commands().forEach(commands::add);
