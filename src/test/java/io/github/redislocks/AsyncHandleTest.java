@@ -471,8 +471,8 @@ class AsyncHandleTest extends FakeTime {
                 })
                 .build(server.another(), clock);
         clients.add(scarce);
-        assertThatThrownBy(() -> scarce.acquireAsync("job")).isInstanceOf(OutOfMemoryError.class);
-        CompletableFuture<LockHandle> next = scarce.acquireAsync("job");
+        assertThatThrownBy(() -> scarce.reentrantLock("job").acquireAsync()).isInstanceOf(OutOfMemoryError.class);
+        CompletableFuture<LockHandle> next = scarce.reentrantLock("job").acquireAsync();
         passUntil(next::isDone);
         assertThat(next.join().isHeld()).isTrue();
         next.join().close();
@@ -495,8 +495,8 @@ class AsyncHandleTest extends FakeTime {
                     }
                 })
                 .build(server.another(), clock);
-        CompletableFuture<LockHandle> first = slow.acquireAsync("job");
-        CompletableFuture<LockHandle> next = slow.acquireAsync("job");
+        CompletableFuture<LockHandle> first = slow.reentrantLock("job").acquireAsync();
+        CompletableFuture<LockHandle> next = slow.reentrantLock("job").acquireAsync();
         first.cancel(true);
         mayRun.countDown();
         clients.add(slow);

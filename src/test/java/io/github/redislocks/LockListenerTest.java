@@ -188,6 +188,20 @@ class LockListenerTest extends FakeTime {
     }
 
     @Test
+    void attempt_interruptedWhileItWaits_isToldAsInterrupted() {
+        other.lock();
+        Thread waiter = new Thread(() -> {
+            Throwable unused = catchThrowable(job::lockInterruptibly);
+        });
+        waiter.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        waiter.interrupt();
+        passUntil(() -> !waiter.isAlive());
+        assertThat(heard).containsExactly("notAcquired INTERRUPTED");
+        other.unlock();
+    }
+
+    @Test
     void renewals_areCounted() {
         job.lock();
         pass(25_000);

@@ -196,7 +196,7 @@ class MultiLockLimitsTest extends FakeTime {
     void tryLock_unansweredWhileAnotherRequestIsAnswered_isUnknown() {
         AtomicReference<Harm> harm = new AtomicReference<>();
         RedisLocks late = lateForAll(harm);
-        MultiLock multi = late.multiLock("a", "b", "c");
+        MultiLock multi = late.multiLock(List.of("a", "b", "c"));
         assertThatThrownBy(multi::tryLock).isInstanceOf(LockUnavailableException.class);
         assertThat(multi.isHeldByCurrentThread()).isFalse();
         whileTimePasses(late::close);
@@ -206,7 +206,7 @@ class MultiLockLimitsTest extends FakeTime {
     void tryWithoutTime_unansweredWhileAnotherRequestIsAnswered_asksForEach() throws InterruptedException {
         AtomicReference<Harm> harm = new AtomicReference<>();
         RedisLocks late = lateForAll(harm);
-        MultiLock multi = late.multiLock("a", "b", "c");
+        MultiLock multi = late.multiLock(List.of("a", "b", "c"));
         assertThat(multi.tryLock(0, TimeUnit.SECONDS)).isTrue();
         multi.unlock();
         whileTimePasses(late::close);

@@ -790,7 +790,7 @@ class MultiLockTest extends FakeTime {
                 multi::lockInterruptibly,
                 () -> multi.tryLock(0, TimeUnit.SECONDS),
                 () -> multi.tryLock(1, TimeUnit.SECONDS),
-                () -> locks.acquireAll(NAMES))) {
+                () -> locks.multiLock(NAMES).acquire())) {
             Thread.currentThread().interrupt();
             assertThatThrownBy(call::go).isInstanceOf(InterruptedException.class);
             assertThat(Thread.interrupted()).isFalse();

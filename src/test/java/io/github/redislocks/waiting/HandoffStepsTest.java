@@ -116,47 +116,6 @@ class HandoffStepsTest extends StillClient {
         assertThat(next.nextHeartbeatNanos()).isEqualTo(sent + 41 * MILLI);
     }
 
-    /** The watchdog puts off its look at whoever waits behind another, and must not put off the end of the lease. */
-    // On a busy machine the other thread needs this processor.
-    @SuppressWarnings("ThreadPriorityCheck")
-    @Test
-    void successorThatIsQueuedWhileTheWatchdogLooksAtIt_asksAtThatTime() throws InterruptedException {
-        int rounds = 20_000;
-        long sent = clock.nanoTime();
-        AtomicReference<@Nullable Attempt> released = new AtomicReference<>();
-        Thread releasing = new Thread(() -> {
-            for (int i = 0; i < rounds; i++) {
-                Attempt holder = released.get();
-                while (holder == null) {
-                    Thread.yield();
-                    holder = released.get();
-                }
-                Attempt next = client.localQueue().successor(keys, holder.number);
-                handoff.handOn(keys, holder.number, next, 77, new Answer.Queued(6, 40), sent);
-                released.set(null);
-            }
-        });
-        releasing.start();
-        Lookout lookout = new Lookout(client.holds(), client.attempts(), client.losses());
-        int late = 0;
-        for (int i = 0; i < rounds; i++) {
-            Attempt holder = enter();
-            Attempt next = enter();
-            next.heartbeatAt(0);
-            released.set(holder);
-            lookout.inspect(sent, sent, (key, job) -> {});
-            while (released.get() != null) {
-                Thread.yield();
-            }
-            late += next.nextHeartbeatNanos() == sent + 41 * MILLI ? 0 : 1;
-            client.localQueue().exit(keys, next.number);
-            client.attempts().end(holder);
-            client.attempts().end(next);
-        }
-        releasing.join();
-        assertThat(late).isZero();
-    }
-
     private Attempt of(Inside other) {
         Attempt attempt = other.attempts()
                 .make(keys, other.owners().caller(), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
