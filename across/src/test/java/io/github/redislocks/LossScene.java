@@ -206,8 +206,7 @@ final class LossScene {
                 try {
                     questions.take().run();
                 } catch (InterruptedException ofALoss) {
-                    // An action with a handle goes on here, to be asked what it knows.
-                    continue;
+                    // The loss interrupts an action with a handle, which stays to be asked what it knows.
                 }
             }
             forgotten = new WeakReference<>(possession);
@@ -334,7 +333,8 @@ final class LossScene {
 
     private void prepare(Client client) {
         if (what == Happening.HEARD) {
-            CompletableFuture<LockHandle> other = client.locks.reentrantLock("of " + client.locks).acquireAsync();
+            CompletableFuture<LockHandle> other =
+                    client.locks.reentrantLock("of " + client.locks).acquireAsync();
             ground.passUntil(other::isDone);
             other.join().lost();
         }
@@ -411,8 +411,9 @@ final class LossScene {
             away(false);
         }
         long ended = ground.nanos();
-        List<CompletableFuture<LockHandle>> next =
-                owners.stream().map(owner -> rival.reentrantLock(owner.name).acquireAsync()).toList();
+        List<CompletableFuture<LockHandle>> next = owners.stream()
+                .map(owner -> rival.reentrantLock(owner.name).acquireAsync())
+                .toList();
         ground.passUntil(() -> next.stream().allMatch(CompletableFuture::isDone));
         soft.assertThat((ground.nanos() - ended) / 1_000_000)
                 .as("free after ms")

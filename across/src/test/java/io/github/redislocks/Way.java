@@ -220,7 +220,9 @@ record Way(String call, boolean isForgotten, Body body) {
 
     /** The ways of a handle, but for the first. */
     private static <H extends Handle> void handles(String type, Function<Site, LeasedLock<H>> lock) {
-        handle(type + ".tryAcquire(Duration)", s -> lock.apply(s).tryAcquire(WAIT).orElseThrow());
+        handle(
+                type + ".tryAcquire(Duration)",
+                s -> lock.apply(s).tryAcquire(WAIT).orElseThrow());
         handle(type + ".acquireAsync()", s -> lock.apply(s).acquireAsync().get());
         handle(
                 type + ".tryAcquireAsync(Duration)",

@@ -15,8 +15,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a loss interrupts an action with a handle once, while it runs, and never what its thread does
- * afterwards; if it comes too late for the action to notice, nothing of it stays.
+ * Claim: a loss interrupts an action with a handle once, while it runs, and never what its thread does afterwards; if
+ * it comes too late for the action to notice, nothing of it stays.
  *
  * <pre>
  *   jcstress-tests/run LossRacesInterrupt

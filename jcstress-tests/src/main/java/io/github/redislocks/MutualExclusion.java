@@ -104,8 +104,10 @@ public class MutualExclusion {
     @State
     public static class TwinFair {
         private final String name = OnTwin.name();
-        private final RedisReentrantLock here = OnTwin.Live.HERE.reentrantLock(name, LockOptions.defaults().fair(true));
-        private final RedisReentrantLock there = OnTwin.Live.THERE.reentrantLock(name, LockOptions.defaults().fair(true));
+        private final RedisReentrantLock here =
+                OnTwin.Live.HERE.reentrantLock(name, LockOptions.defaults().fair(true));
+        private final RedisReentrantLock there =
+                OnTwin.Live.THERE.reentrantLock(name, LockOptions.defaults().fair(true));
         private final Room room = new Room(Room.A_MOMENT_NANOS);
 
         @Actor
@@ -188,8 +190,10 @@ public class MutualExclusion {
     @State
     public static class RedisFair {
         private final String name = OnTwin.name();
-        private final RedisReentrantLock here = OnRedis.HERE.reentrantLock(name, LockOptions.defaults().fair(true));
-        private final RedisReentrantLock there = OnRedis.THERE.reentrantLock(name, LockOptions.defaults().fair(true));
+        private final RedisReentrantLock here =
+                OnRedis.HERE.reentrantLock(name, LockOptions.defaults().fair(true));
+        private final RedisReentrantLock there =
+                OnRedis.THERE.reentrantLock(name, LockOptions.defaults().fair(true));
         private final Room room = new Room(Room.A_MOMENT_NANOS);
 
         @Actor

@@ -66,8 +66,8 @@ final class OnTwin {
         }
 
         private static LockClient client(String id, HandClock clock, Redis redis) {
-            LockClient client = new LockClient(
-                    id, Settings.DEFAULTS, List.of(), clock, redis, Threads.DAEMONS, Residences::new);
+            LockClient client =
+                    new LockClient(id, Settings.DEFAULTS, List.of(), clock, redis, Threads.DAEMONS, Residences::new);
             Inside.of(client).serverTimes().saw(redis.address(), CHECKED, clock.nanoTime());
             return client;
         }

@@ -57,8 +57,10 @@ public class SignalWakes {
 
         Box(RedisLocks taking, RedisLocks putting, boolean fair, long patienceMillis) {
             String name = OnTwin.name();
-            this.inside = fair ? taking.reentrantLock(name, LockOptions.defaults().fair(true)) : taking.reentrantLock(name);
-            this.outside = fair ? putting.reentrantLock(name, LockOptions.defaults().fair(true)) : putting.reentrantLock(name);
+            this.inside =
+                    fair ? taking.reentrantLock(name, LockOptions.defaults().fair(true)) : taking.reentrantLock(name);
+            this.outside =
+                    fair ? putting.reentrantLock(name, LockOptions.defaults().fair(true)) : putting.reentrantLock(name);
             this.patienceMillis = patienceMillis;
         }
 

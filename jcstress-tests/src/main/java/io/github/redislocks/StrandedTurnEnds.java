@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
-import io.github.redislocks.residency.ThreadHold;
 import io.github.redislocks.residency.Residence;
+import io.github.redislocks.residency.ThreadHold;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.openjdk.jcstress.annotations.Actor;

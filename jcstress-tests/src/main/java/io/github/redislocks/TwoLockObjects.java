@@ -69,7 +69,8 @@ public class TwoLockObjects {
     public static class TwinPlainAndFair {
         private final String name = OnTwin.name();
         private final RedisReentrantLock lock = OnTwin.Live.HERE.reentrantLock(name);
-        private final RedisReentrantLock same = OnTwin.Live.HERE.reentrantLock(name, LockOptions.defaults().fair(true));
+        private final RedisReentrantLock same =
+                OnTwin.Live.HERE.reentrantLock(name, LockOptions.defaults().fair(true));
         private final Room room = new Room(Room.A_MOMENT_NANOS);
 
         @Actor

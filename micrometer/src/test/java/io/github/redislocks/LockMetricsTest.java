@@ -224,7 +224,8 @@ class LockMetricsTest extends FakeTime {
         failing.bindTo(new SimpleMeterRegistry());
         RedisLocks both = RedisLocks.on(redis, Settings.DEFAULTS, List.of(failing, metrics), clock);
         clients.add(both);
-        String log = Logged.by(() -> List.of("order:1", "user:1").forEach(name -> both.reentrantLock(name).runWithLock(() -> {})));
+        String log = Logged.by(() -> List.of("order:1", "user:1")
+                .forEach(name -> both.reentrantLock(name).runWithLock(() -> {})));
         assertThat(waits("acquired")).isEqualTo(2);
         assertThat(log).contains("LockMetrics failed for", "of the test");
         whileTimePasses(both::close);

@@ -89,8 +89,8 @@ class LockObservationsTest extends FakeTime {
     @Test
     void acquisitionAndHold_areChildrenOfWhatTheCallerDoes() {
         other("order:4711").lock();
-        CompletableFuture<LockHandle> asked =
-                Observation.createNotStarted("request", registry).observe(() -> observed.reentrantLock("order:4711").acquireAsync());
+        CompletableFuture<LockHandle> asked = Observation.createNotStarted("request", registry)
+                .observe(() -> observed.reentrantLock("order:4711").acquireAsync());
         seen().hasObservationWithNameEqualTo(WAIT).that().isNotStopped();
         other("order:4711").unlock();
         passUntil(asked::isDone);

@@ -70,7 +70,8 @@ final class BenchCommand extends CliCommand {
             measure(threads + " threads, a lock each", threads, thread -> locks.reentrantLock(name + ':' + thread));
             measure(threads + " threads, one lock", threads, thread -> locks.reentrantLock(name));
             try {
-                FencedLock fair = locks.reentrantLock(name, LockOptions.defaults().fair(true));
+                FencedLock fair =
+                        locks.reentrantLock(name, LockOptions.defaults().fair(true));
                 measure(threads + " threads, one fair lock", threads, thread -> fair);
             } catch (UnsupportedOperationException onAQuorum) {
                 table.add(threads + " threads, one fair lock", "not on a quorum", "", "", "", "");

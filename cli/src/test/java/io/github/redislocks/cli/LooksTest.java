@@ -201,15 +201,18 @@ class LooksTest {
         try (RedisLocks others = RedisLocks.connect(server.uri());
                 LockHandle one = locks.reentrantLock("circle:1").acquire()) {
             // Handles belong to no thread, and a waiter has an owner of its own, so the circle is of threads.
-            FencedLock here = locks.reentrantLock("circle:2", LockOptions.defaults().fair(true));
-            FencedLock there = others.reentrantLock("circle:3", LockOptions.defaults().fair(true));
+            FencedLock here =
+                    locks.reentrantLock("circle:2", LockOptions.defaults().fair(true));
+            FencedLock there =
+                    others.reentrantLock("circle:3", LockOptions.defaults().fair(true));
             CountDownLatch both = new CountDownLatch(2);
             Thread first = new Thread(() -> {
                 here.lock();
                 try {
                     both.countDown();
                     both.await();
-                    locks.reentrantLock("circle:3", LockOptions.defaults().fair(true)).lockInterruptibly();
+                    locks.reentrantLock("circle:3", LockOptions.defaults().fair(true))
+                            .lockInterruptibly();
                 } catch (InterruptedException e) {
                     here.unlock();
                 }
@@ -219,7 +222,8 @@ class LooksTest {
                 try {
                     both.countDown();
                     both.await();
-                    others.reentrantLock("circle:2", LockOptions.defaults().fair(true)).lockInterruptibly();
+                    others.reentrantLock("circle:2", LockOptions.defaults().fair(true))
+                            .lockInterruptibly();
                 } catch (InterruptedException e) {
                     there.unlock();
                 }

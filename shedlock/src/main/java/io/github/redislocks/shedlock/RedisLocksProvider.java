@@ -68,7 +68,8 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
             while (true) {
                 long began = System.nanoTime();
                 try {
-                    Optional<LockHandle> held = locks.reentrantLock(configuration.getName(), options).tryAcquire(Duration.ZERO);
+                    Optional<LockHandle> held = locks.reentrantLock(configuration.getName(), options)
+                            .tryAcquire(Duration.ZERO);
                     if (held.isPresent() || !mayBeOurs || began - end >= 0) {
                         return held.map(handle -> new HandleLock(configuration, new Possession(handle, began), began));
                     }

@@ -181,7 +181,9 @@ final class Caller {
     }
 
     private FencedLock lock(String lockName) {
-        return scenario.isFair() ? client.locks.reentrantLock(lockName, LockOptions.defaults().fair(true)) : client.locks.reentrantLock(lockName);
+        return scenario.isFair()
+                ? client.locks.reentrantLock(lockName, LockOptions.defaults().fair(true))
+                : client.locks.reentrantLock(lockName);
     }
 
     private Operation operation() {
@@ -245,7 +247,8 @@ final class Caller {
                         wait,
                         LATE_NANOS,
                         () -> client.locks
-                                .reentrantLock(lockName).tryAcquire(wait)
+                                .reentrantLock(lockName)
+                                .tryAcquire(wait)
                                 .map(handles::add)
                                 .isPresent())) {
                     use(handles.get(0), numbers);
@@ -254,7 +257,8 @@ final class Caller {
             case ACQUIRE_ASYNC -> acquireAsync(lockName, SECOND * 20, numbers);
             case CANCEL_ASYNC -> acquireAsync(lockName, numbers.between(1_000, 300 * MILLISECOND), numbers);
             case ASYNC_FOR_A_TIME -> {
-                CompletableFuture<LockHandle> future = client.locks.reentrantLock(lockName).acquireAsync();
+                CompletableFuture<LockHandle> future =
+                        client.locks.reentrantLock(lockName).acquireAsync();
                 failLater(future, wait);
                 if (timed(null, wait, LATE_NANOS, () -> isAcquired(future))) {
                     use(future.join(), numbers);
@@ -286,7 +290,8 @@ final class Caller {
                         wait,
                         LATE_NANOS,
                         () -> client.locks
-                                .multiLock(scenario.names).tryAcquire(wait)
+                                .multiLock(scenario.names)
+                                .tryAcquire(wait)
                                 .map(handles::add)
                                 .isPresent())) {
                     use(handles.get(0), numbers);
@@ -360,7 +365,8 @@ final class Caller {
     }
 
     private void acquireAsync(String lockName, long patienceNanos, Seeded numbers) {
-        CompletableFuture<LockHandle> future = client.locks.reentrantLock(lockName).acquireAsync();
+        CompletableFuture<LockHandle> future =
+                client.locks.reentrantLock(lockName).acquireAsync();
         awaitDone(future, patienceNanos);
         if (future.cancel(true)) {
             world.event("%s: cancelled", name);

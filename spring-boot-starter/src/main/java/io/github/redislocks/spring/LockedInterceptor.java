@@ -184,7 +184,8 @@ final class LockedInterceptor implements MethodInterceptor {
             throws InterruptedException {
         try {
             // Now: after the work it would be too late. What has no fair locks keeps none.
-            FencedLock unused = source.reentrantLock(name, LockOptions.defaults().fair(true));
+            FencedLock unused =
+                    source.reentrantLock(name, LockOptions.defaults().fair(true));
         } catch (UnsupportedOperationException e) {
             throw new UnsupportedOperationException(
                     "The atLeast of " + method + " needs a lock that is kept by nobody, which a quorum does not offer."
@@ -193,7 +194,9 @@ final class LockedInterceptor implements MethodInterceptor {
         }
         return method.waitFor == null
                 ? source.reentrantLock(name, method.options).acquire()
-                : source.reentrantLock(name, method.options).tryAcquire(method.waitFor).orElse(null);
+                : source.reentrantLock(name, method.options)
+                        .tryAcquire(method.waitFor)
+                        .orElse(null);
     }
 
     /** Releases a lock that stays taken for a time. */

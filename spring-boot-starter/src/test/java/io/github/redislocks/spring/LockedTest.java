@@ -216,7 +216,9 @@ class LockedTest {
 
     @Test
     void locked_byTheHolder_isLetIntoItsTransaction() {
-        real.locks.reentrantLock("sale:1:" + RUN).runWithLock(() -> transaction.executeWithoutResult(status -> shop.sell(1)));
+        real.locks
+                .reentrantLock("sale:1:" + RUN)
+                .runWithLock(() -> transaction.executeWithoutResult(status -> shop.sell(1)));
         assertThat(real.counter.count(1)).isOne();
     }
 

@@ -53,7 +53,9 @@ class LockedTransactionsTest {
         do {
             inside += 100;
             Sales.inThreads(
-                    100, () -> template.executeWithoutResult(status -> locks.reentrantLock(name).runWithLock(() -> counter.add(2))));
+                    100,
+                    () -> template.executeWithoutResult(
+                            status -> locks.reentrantLock(name).runWithLock(() -> counter.add(2))));
         } while (inside < 5_000 && counter.count(2) == inside);
         assertThat(counter.count(2)).as("with the lock inside the transaction").isLessThan(inside);
     }

@@ -436,10 +436,11 @@ class RedisLocksAutoConfigurationTest {
                     RedisLocks locks = context.getBean(RedisLocks.class);
                     new Thread(() -> {
                                 try {
-                                    locks.reentrantLock("spring-" + UUID.randomUUID()).runWithLock(() -> {
-                                        held.countDown();
-                                        closing.await();
-                                    });
+                                    locks.reentrantLock("spring-" + UUID.randomUUID())
+                                            .runWithLock(() -> {
+                                                held.countDown();
+                                                closing.await();
+                                            });
                                     holder.complete(null);
                                 } catch (Throwable e) {
                                     holder.completeExceptionally(e);
@@ -466,7 +467,8 @@ class RedisLocksAutoConfigurationTest {
                     MeterRegistry registry = context.getBean(MeterRegistry.class);
                     context.getBean(LockMetrics.class).bindTo(registry); // as Spring Boot does
                     RedisLocks locks = context.getBean(RedisLocks.class);
-                    locks.reentrantLock("spring-" + UUID.randomUUID()).runWithLock(() -> assertThat(registry.get(LockMetrics.HELD)
+                    locks.reentrantLock("spring-" + UUID.randomUUID())
+                            .runWithLock(() -> assertThat(registry.get(LockMetrics.HELD)
                                             .gauge()
                                             .value())
                                     .isEqualTo(1));
@@ -489,7 +491,8 @@ class RedisLocksAutoConfigurationTest {
                     assertThat(context.getBeanFactory().containsSingleton("redisLocks"))
                             .isFalse();
                     RedisLocks locks = context.getBean(RedisLocks.class);
-                    CompletableFuture<LockHandle> call = locks.reentrantLock("later").acquireAsync();
+                    CompletableFuture<LockHandle> call =
+                            locks.reentrantLock("later").acquireAsync();
                     assertThat(registry.get(LockMetrics.WAITING).gauge().value())
                             .isEqualTo(1);
                     call.cancel(true);
@@ -503,7 +506,9 @@ class RedisLocksAutoConfigurationTest {
                         "redis-locks.url=" + RedisServers.shared().uri())
                 .withBean(ObservationRegistry.class, () -> registry);
         observed.run(context -> {
-            context.getBean(RedisLocks.class).reentrantLock("spring-" + UUID.randomUUID()).runWithLock(() -> {});
+            context.getBean(RedisLocks.class)
+                    .reentrantLock("spring-" + UUID.randomUUID())
+                    .runWithLock(() -> {});
             TestObservationRegistryAssert.assertThat(registry)
                     .hasObservationWithNameEqualTo(LockObservations.POSSESSION)
                     .that()

@@ -337,7 +337,8 @@ class InMemoryLocksTest {
 
     @Test
     void stopClock_tryOfALockThatAPausedClientKeeps_waitsForTheTimeOfAnAnswer() {
-        FencedLock kept = locks.reentrantLock("job", LockOptions.defaults().lease(Duration.ofHours(1)).residency(Duration.ofMinutes(1)));
+        FencedLock kept = locks.reentrantLock(
+                "job", LockOptions.defaults().lease(Duration.ofHours(1)).residency(Duration.ofMinutes(1)));
         kept.lock();
         kept.unlock();
         memory.stopClock();

@@ -59,7 +59,10 @@ final class Ours implements LockClient {
 
     @Override
     public Mutex mutex(String key) {
-        return Mutex.of(kind == Kind.FAIR ? locks.reentrantLock(key, LockOptions.defaults().fair(true)) : locks.reentrantLock(key));
+        return Mutex.of(
+                kind == Kind.FAIR
+                        ? locks.reentrantLock(key, LockOptions.defaults().fair(true))
+                        : locks.reentrantLock(key));
     }
 
     @Override

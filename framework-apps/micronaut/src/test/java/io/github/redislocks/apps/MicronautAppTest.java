@@ -51,7 +51,8 @@ class MicronautAppTest {
             List<Callable<Void>> sellers = new ArrayList<>();
             for (int i = 0; i < THREADS / 2; i++) {
                 sellers.add(() -> sell(() -> shop.sell()));
-                sellers.add(() -> sell(() -> other.reentrantLock("inventory:sku-42").callWithLock(() -> stock.sell())));
+                sellers.add(
+                        () -> sell(() -> other.reentrantLock("inventory:sku-42").callWithLock(() -> stock.sell())));
             }
             for (Future<Void> done : threads.invokeAll(sellers)) {
                 done.get();
@@ -84,11 +85,12 @@ class MicronautAppTest {
             used = context.getBean(RedisLocks.class);
             assertThat(used).isNotSameAs(locks);
             CountDownLatch inside = new CountDownLatch(1);
-            holder = CompletableFuture.supplyAsync(() -> used.reentrantLock("order:7").callWithLock(() -> {
-                inside.countDown();
-                await().until(used::isClosed);
-                return 7;
-            }));
+            holder = CompletableFuture.supplyAsync(
+                    () -> used.reentrantLock("order:7").callWithLock(() -> {
+                        inside.countDown();
+                        await().until(used::isClosed);
+                        return 7;
+                    }));
             inside.await();
             assertThat(used.isClosed()).isFalse();
         }

@@ -48,7 +48,8 @@ class QuarkusAppTest {
             List<Callable<Void>> sellers = new ArrayList<>();
             for (int i = 0; i < THREADS / 2; i++) {
                 sellers.add(() -> sell(() -> shop.sell()));
-                sellers.add(() -> sell(() -> other.reentrantLock("inventory:sku-42").callWithLock(() -> stock.sell())));
+                sellers.add(
+                        () -> sell(() -> other.reentrantLock("inventory:sku-42").callWithLock(() -> stock.sell())));
             }
             for (Future<Void> done : threads.invokeAll(sellers)) {
                 done.get();
