@@ -57,7 +57,8 @@ class NamesTest {
     private static final Path PAGE = Path.of("docs/names.md");
     private static final String OURS = "io.github.redislocks.";
     private static final Set<String> OF_ALL_EVENTS = Set.of("startTime", "duration", "eventThread", "stackTrace");
-    private static final Pattern LOGGING = Pattern.compile("Loggers\\s*\\.([A-Z]+)\\s*\\.(error|warn|info|debug)\\(");
+    private static final Pattern LOGGING =
+            Pattern.compile("Loggers\\s*\\.([A-Z]+)\\s*\\.(error|warn|info|debug|guard)\\(");
     private static final Pattern ALIAS = Pattern.compile("Log (\\w+) = Loggers\\.(\\w+);");
     private static final Pattern CONFIGURED_ELSEWHERE = Pattern.compile(
             "System\\s*\\.(getProperty|getenv)|(Boolean\\s*\\.getBoolean|(Integer|Long)\\s*\\.get(Integer|Long))\\(");
@@ -192,7 +193,8 @@ class NamesTest {
             if (field.getType() == Log.class) {
                 String name = ((Log) field.get(null)).name();
                 List<String> levels = Stream.of("ERROR", "WARN", "INFO", "DEBUG")
-                        .filter(level -> used.contains(field.getName() + ' ' + level.toLowerCase(Locale.ROOT)))
+                        .filter(level -> used.contains(field.getName() + ' ' + level.toLowerCase(Locale.ROOT))
+                                || (level.equals("ERROR") && used.contains(field.getName() + " guard")))
                         .toList();
                 assertThat(levels).as(name).isNotEmpty();
                 rows.put(name, row(name, "logger", String.join(", ", levels)));
@@ -220,7 +222,8 @@ class NamesTest {
     @Test
     void systemPropertiesAndEnvironment_areNotRead() throws IOException {
         assertThat(found(CONFIGURED_ELSEWHERE)).extracting(MatchResult::group).isEmpty();
-        assertThat(Files.readString(PAGE)).contains("No system property");
+        assertThat(Files.readString(PAGE))
+                .contains("The library reads no system property and no environment variable.");
     }
 
     /** Each logger is explained where operators look. */

@@ -28,7 +28,7 @@ final class RecordingReader {
     /** Code that stands between a lock and the application that calls it. */
     private static final Pattern BETWEEN = Pattern.compile("(?:java|javax|jdk|sun)\\..*"
             + "|io\\.github\\.redislocks\\.(?:[A-Z].*|(?:concurrent|engine|events|health|jfr|lease|micrometer|quorum"
-            + "|redis|script|shedlock|spring|state|testkit|waiting|watchdog)\\..*)");
+            + "|redis|residency|script|shedlock|spring|state|testkit|waiting|watchdog)\\..*)");
 
     private static final long LONGEST_NANOS = 100L * 365 * 24 * 3_600 * 1_000_000_000;
 

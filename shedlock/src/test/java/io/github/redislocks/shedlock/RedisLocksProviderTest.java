@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
@@ -174,12 +175,17 @@ class RedisLocksProviderTest {
         });
         answers.add(Optional::empty);
         answers.add(() -> free);
-        Locks scripted = (Locks) Proxy.newProxyInstance(
-                RedisLocksProviderTest.class.getClassLoader(),
-                new Class<?>[] {Locks.class},
-                (proxy, method, arguments) -> answers.remove().get());
+        Locks scripted = scripted(() -> answers.remove().get());
         assertThat(new RedisLocksProvider(scripted).lock(atMost(HOUR))).isPresent();
         assertThat(answers).isEmpty();
+    }
+
+    /** Locks whose every try has the given outcome. */
+    private static Locks scripted(Supplier<Optional<LockHandle>> outcome) {
+        ClassLoader loader = RedisLocksProviderTest.class.getClassLoader();
+        Object lock = Proxy.newProxyInstance(
+                loader, new Class<?>[] {FencedLock.class}, (proxy, method, arguments) -> outcome.get());
+        return (Locks) Proxy.newProxyInstance(loader, new Class<?>[] {Locks.class}, (proxy, method, arguments) -> lock);
     }
 
     /** A quorum cannot keep a lock for nobody: better the task does not run than that it never runs again. */
@@ -210,10 +216,7 @@ class RedisLocksProviderTest {
                     }
                     return method.getReturnType() == boolean.class ? true : new CompletableFuture<>();
                 });
-        Locks scripted = (Locks) Proxy.newProxyInstance(
-                RedisLocksProviderTest.class.getClassLoader(),
-                new Class<?>[] {Locks.class},
-                (proxy, method, arguments) -> Optional.of(held));
+        Locks scripted = scripted(() -> Optional.of(held));
         SimpleLock lock = new RedisLocksProvider(scripted).lock(atMost(HOUR)).orElseThrow();
         SimpleLock extended = lock.extend(HOUR, Duration.ofMinutes(1)).orElseThrow();
         assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(extended::unlock);
@@ -228,10 +231,7 @@ class RedisLocksProviderTest {
                 RedisLocksProviderTest.class.getClassLoader(),
                 new Class<?>[] {LockHandle.class},
                 (proxy, method, arguments) -> method.getReturnType() == boolean.class ? true : lost);
-        Locks scripted = (Locks) Proxy.newProxyInstance(
-                RedisLocksProviderTest.class.getClassLoader(),
-                new Class<?>[] {Locks.class},
-                (proxy, method, arguments) -> Optional.of(held));
+        Locks scripted = scripted(() -> Optional.of(held));
         SimpleLock lock = new RedisLocksProvider(scripted).lock(atMost(HOUR)).orElseThrow();
         for (int i = 0; i < 100; i++) {
             lock = lock.extend(HOUR, Duration.ZERO).orElseThrow();
