@@ -89,9 +89,9 @@ public interface FencedLock extends LeasedLock<LockHandle> {
     boolean isFair();
 
     /**
-     * Ends whatever hold there is, for an operator who knows that its holder is gone. The holder is told at once if its
-     * client has a subscription, as it has once it has waited for a lock or {@link LockHandle#lost()} was asked for;
-     * else at its next renewal. Until then it believes that it holds the lock, so that two may work at once.
+     * Ends any hold, for an operator who knows that the holder is gone. The holder is notified at once if its client
+     * has a subscription, as it has once it has waited for a lock or {@link LockHandle#lost()} was asked for; else at
+     * its next renewal. Until then it believes that it holds the lock, so that two may work at once.
      *
      * @return whether there was a hold
      * @throws IllegalStateException if the {@link Locks} that it came from is closed

@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
- * One term of a leader: from when it was elected until its {@link LeaderWork} has returned. The lock is released then,
+ * A term of a leader: from when it was elected until its {@link LeaderWork} has returned. The lock is released then,
  * and never before. Thread-safe, so that the work may have other threads use it.
  *
  * <p>Later versions may have more methods, with a default.
@@ -18,7 +18,7 @@ public interface LeaderTerm {
     String name();
 
     /**
-     * The fencing token of this term: greater than those of all before it, whoever led.
+     * The fencing token of this term: greater than those of all terms before it, of any leader.
      *
      * @throws LockLostException if the lock was lost
      * @throws IllegalMonitorStateException if the term has ended
@@ -26,8 +26,8 @@ public interface LeaderTerm {
     long fencingToken();
 
     /**
-     * Whether the lock can be relied upon now, also if the work has been told to stop. False before another can be
-     * elected, unless Redis gave the lock away against the rules. Local.
+     * Whether the hold is valid now, even if the work is to stop. False before another can be elected, unless Redis
+     * gave the lock away against the rules. Local.
      */
     boolean isHeld();
 

@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
 /**
- * What a leader does: {@link Locks#leadership}. A term lasts as long as {@link #lead} does.
+ * The work of a leader: {@link Locks#leadership}. A term lasts as long as {@link #lead} does.
  *
  * <pre>{@code
  * LeaderWork poll = term -> {

@@ -61,7 +61,7 @@ public final class Leadership implements AutoCloseable {
         this.ended = candidacy.ended().minimalCompletionStage();
     }
 
-    /** What goes on with candidates, by one thread. */
+    /** Makes the agenda of candidates, with one thread. */
     static Agenda agenda(Clock clock, Threads threads) {
         return new Agenda(clock, threads, "leadership");
     }

@@ -46,7 +46,7 @@ public final class LockExpiring extends LockEvent {
         return token;
     }
 
-    /** Who holds it, as in {@link LockLost#owner()}. */
+    /** The holder, as in {@link LockLost#owner()}. */
     public String owner() {
         return owner;
     }

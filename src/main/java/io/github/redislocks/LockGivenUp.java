@@ -98,9 +98,9 @@ public final class LockGivenUp extends LockEvent {
     }
 
     /**
-     * How long it took from when the client was told of the first recall until the lock was given up; empty if the
-     * reason is another one. A thread that held the lock had that time to finish, and the release is included: until it
-     * was answered, or was left to the background since Redis did not answer.
+     * How long it took from the first recall that the client received until it gave the lock up; empty if the reason is
+     * another one. A thread that held the lock had that time to finish, and the release is included: until it was
+     * answered, or was left to the background since Redis did not answer.
      */
     public Optional<Duration> sinceRecall() {
         return Optional.ofNullable(sinceRecall);

@@ -49,7 +49,7 @@ public final class LockInspection {
         this.conditions = List.copyOf(conditions);
     }
 
-    /** One of these values, as the library makes it; for tests of code that looks at locks. */
+    /** Returns a value as the library makes it, for tests of code that looks at locks. */
     public static LockInspection of(
             String lockName, Optional<Holder> holder, List<Waiter> queue, int queueLength, List<Waiting> conditions) {
         return of(lockName, holder, Optional.empty(), queue, queueLength, conditions);
@@ -295,7 +295,7 @@ public final class LockInspection {
             this.since = Objects.requireNonNull(since, "since");
         }
 
-        /** One of these values, as the library makes it; for tests of code that looks at locks. */
+        /** Returns a value as the library makes it, for tests of code that looks at locks. */
         public static Holder of(Owner owner, int holds, long token, Duration remainingLease) {
             return of(owner, holds, token, remainingLease, Instant.EPOCH.plus(token, ChronoUnit.MICROS));
         }
@@ -379,7 +379,7 @@ public final class LockInspection {
             this.threads = threads;
         }
 
-        /** One of these values, as the library makes it; for tests of code that looks at locks. */
+        /** Returns a value as the library makes it, for tests of code that looks at locks. */
         public static Waiter of(Owner owner, Duration age) {
             return new Waiter(owner, age, 0);
         }
@@ -440,7 +440,7 @@ public final class LockInspection {
             this.waiters = List.copyOf(waiters);
         }
 
-        /** One of these values, as the library makes it; for tests of code that looks at locks. */
+        /** Returns a value as the library makes it, for tests of code that looks at locks. */
         public static Waiting of(String condition, List<Waiter> waiters) {
             return new Waiting(condition, waiters);
         }

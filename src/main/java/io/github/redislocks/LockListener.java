@@ -71,7 +71,7 @@ public interface LockListener {
      */
     default void givenUp(LockGivenUp event) {}
 
-    /** Called when a thread of this client has forced a lock open, whoever had it, by the thread that did. */
+    /** Called when a thread of this client has forced a lock open, by that thread. */
     default void forced(LockForced event) {}
 
     /** Called when Redis has confirmed renewals of holds. */

@@ -96,7 +96,7 @@ public final class LockLost extends LockEvent implements Serializable {
         ABANDONED("its thread had ended without unlock, or its handle was dropped without close()."),
         /** The {@link RedisLocks} that it came from was closed. */
         CLOSED("the RedisLocks was closed before unlock."),
-        /** It had lasted for its {@link RedisLocks.Builder#maxHold maxHold}. */
+        /** The hold had lasted for its {@link RedisLocks.Builder#maxHold maxHold}. */
         HELD_TOO_LONG(
                 "it had lasted for its maxHold. Name a longer maxHold if the work takes that long; if it does not,"
                         + " see what kept it.");

@@ -173,7 +173,7 @@ public final class LockOptions {
     /**
      * Sets how long a hold may last, instead of the client's {@link RedisLocks.Builder#maxHold}. It is lost then, as
      * {@link LockLost.Reason#HELD_TOO_LONG}; a third of the time before, a warning is logged. Of several locks that are
-     * acquired together, the time counts from when the last was had.
+     * acquired together, the time counts from the acquisition of the last.
      *
      * @param time 100 ms to 30 days; zero for no limit
      * @throws IllegalArgumentException if it is shorter or longer, or shorter than a {@link #fixedLease} of these

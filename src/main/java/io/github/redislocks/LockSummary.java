@@ -6,8 +6,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a list of locks says of one of them: {@link RedisLocks#list}. For people and dashboards; the answer is history
- * when it arrives, and no ground to act on. {@link Locks#inspect} says more of one lock.
+ * An entry of a list of locks: {@link RedisLocks#list}. For people and dashboards; the answer is history when it
+ * arrives, and no ground to act on. {@link Locks#inspect} says more of one lock.
  *
  * @since 0.1.0
  */
@@ -32,7 +32,7 @@ public final class LockSummary {
         this.conditionLength = conditionLength;
     }
 
-    /** One of these values, as the library makes it; for tests of code that looks at locks. */
+    /** Returns a value as the library makes it, for tests of code that looks at locks. */
     public static LockSummary of(
             String lockName,
             Optional<LockInspection.Holder> holder,
@@ -82,7 +82,7 @@ public final class LockSummary {
         return Objects.hash(lockName, holder, keptFor, queueLength, conditionLength);
     }
 
-    /** One line. */
+    /** Returns one line. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(LockInspection.state(lockName, holder, keptFor));

@@ -25,7 +25,7 @@ public final class LockUnavailableException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     /**
-     * What kept the caller from a lock. Later versions may have more of them: have a default for the rest.
+     * The reason why the caller did not get a lock. Later versions may have more reasons: have a default.
      *
      * @since 0.1.0
      */
@@ -82,7 +82,7 @@ public final class LockUnavailableException extends RuntimeException {
     }
 
     /**
-     * What one says, before it is made: {@link LockUnavailableException#builder}.
+     * Collects the content of an exception: {@link LockUnavailableException#builder}.
      *
      * @since 0.1.0
      */
@@ -125,7 +125,7 @@ public final class LockUnavailableException extends RuntimeException {
         }
     }
 
-    /** What kept the caller from the lock. */
+    /** The reason why the caller did not get the lock. */
     public Reason reason() {
         return reason;
     }

@@ -45,7 +45,7 @@ public final class LockedResult<T extends @Nullable Object> {
     }
 
     /**
-     * What the action returned.
+     * Returns the result of the action.
      *
      * @throws NoSuchElementException if it did not run
      */
@@ -54,13 +54,13 @@ public final class LockedResult<T extends @Nullable Object> {
                 "The lock was busy, so the action did not run: ask ran() first, or use orElse or orElseThrow."));
     }
 
-    /** What the action returned, or the other value if it did not run. */
+    /** Returns the result of the action, or the other value if it did not run. */
     public T orElse(T other) {
         return ran ? value() : other;
     }
 
     /**
-     * What the action returned.
+     * Returns the result of the action.
      *
      * @throws X if it did not run
      */

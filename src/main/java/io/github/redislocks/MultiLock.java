@@ -22,9 +22,9 @@ import java.util.concurrent.locks.Condition;
  * the caller names them. So threads that want overlapping sets never wait for each other in a circle, here and in other
  * JVMs. A thread that has a lock already when it asks for several is outside that order, as with any nested locks.
  *
- * <p><b>All or nothing.</b> If one cannot be had, those that were had are given back: after a timeout, an interrupt, a
- * failure, a close. Those that are had first are renewed while the others are waited for. If one of them is lost
- * meanwhile, the others are given back and all are asked for anew.
+ * <p><b>All or nothing.</b> If one lock cannot be acquired, the others are released: after a timeout, an interrupt, a
+ * failure, a close. Locks that are acquired are renewed while the call waits for the others. If one of them is lost
+ * meanwhile, the others are released and all are asked for anew.
  *
  * <p><b>Loss.</b> The loss of one is the loss of all: {@link #isHeldByCurrentThread()} turns false, and
  * {@link #ensureHeld()} throws what names the lost lock. The others stay taken until {@link #unlock()}, since the work
@@ -72,7 +72,7 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
     boolean tryLock();
 
     /**
-     * Acquires all if all can be had within the given time, which is one for all; a time of zero or less takes free
+     * Acquires all if all become free within the given time, which is one for all; a time of zero or less takes free
      * locks only. Ends within 200 ms after that time even if Redis hangs.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
@@ -94,7 +94,7 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
     void unlock();
 
     /**
-     * Not supported: whoever waits would have to give up all locks and to get all back.
+     * Not supported: a thread that waits would have to give up all locks and to get all back.
      *
      * @throws UnsupportedOperationException always; it says what to do instead
      */

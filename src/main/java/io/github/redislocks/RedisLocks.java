@@ -65,7 +65,7 @@ public final class RedisLocks implements Locks {
     }
 
     private final LockClient client;
-    /** What goes on with this client's candidates. */
+    /** The agenda of this client's candidates. */
     private final Agenda candidates;
 
     private RedisLocks(LockClient client, Threads threads) {
@@ -529,7 +529,7 @@ public final class RedisLocks implements Locks {
         /**
          * Sets how long one hold may last, so that a thread that hangs does not keep a lock for ever. A hold is renewed
          * until that time after it was acquired, and is then lost as {@link LockLost.Reason#HELD_TOO_LONG}, before
-         * another can have the lock; whoever has it goes on unless it asks. When two thirds of the time are over, a
+         * another can have the lock; a holder that does not ask goes on. When two thirds of the time are over, a
          * warning is logged and {@link LockListener#expiring} is called.
          *
          * <p>It is the limit of the object that acquired the hold. Re-entries do not make the hold last longer; a wait
@@ -545,7 +545,7 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets whether a holder is told at once when somebody deletes, flushes or evicts its lock in Redis: within
+         * Sets whether a holder learns at once when somebody deletes, flushes or evicts its lock in Redis: within
          * milliseconds, instead of by its next renewal, a third of the lease later. Redis reports changes of the keys
          * of held locks to this client, which then asks Redis about the hold; the answer counts. It costs one request
          * in the background for each hold that lasts 20 ms, shared by up to 32 of them, and none for shorter ones; the
@@ -571,8 +571,8 @@ public final class RedisLocks implements Locks {
         /**
          * Sets after how long a wait for a lock is logged, as a warning to {@code io.github.redislocks.slow}, with who
          * holds the lock, which is asked of Redis in the background. Each wait is logged once at most, and of one lock
-         * once in that time, whoever waits for it here; a candidate of a {@link Leadership} too, which waits by its
-         * nature. The background work looks at least that often.
+         * once in that time, for all threads that wait here; a candidate of a {@link Leadership} too, which waits by
+         * its nature. The background work looks at least that often.
          *
          * @param time 10 ms to 24 h; zero, the default, to log none
          * @throws IllegalArgumentException if it is shorter or longer
@@ -645,8 +645,8 @@ public final class RedisLocks implements Locks {
 
         /**
          * Sets a name of this client for people, such as the application's. It is a part of
-         * {@link RedisLocks#clientId()}, {@code host:pid:}<i>name</i>{@code .random}, and so of each owner: whoever
-         * {@link Locks#inspect inspects} a lock sees it, and so do the names of this client's threads.
+         * {@link RedisLocks#clientId()}, {@code host:pid:}<i>name</i>{@code .random}, and so of each owner, which
+         * {@link Locks#inspect} shows, and of the names of this client's threads.
          *
          * @param name of 1 to 40 characters of {@code A-Z a-z 0-9 _ -}
          * @throws IllegalArgumentException if it has others, or is longer

@@ -329,7 +329,7 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * The thread of this JVM that holds the lock through this {@code RedisLocks}; null if none does, also if a
+     * The thread of this JVM that holds the lock through this {@code RedisLocks}; null if none does, even if a
      * {@link LockHandle} has it. Local.
      */
     public @Nullable Thread getOwner() {

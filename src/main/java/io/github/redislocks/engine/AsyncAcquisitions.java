@@ -52,7 +52,7 @@ public final class AsyncAcquisitions {
 
     /** The last of those with news, each of which knows the one before; so that no news needs memory. */
     private final AtomicReference<@Nullable Pending> news = new AtomicReference<>();
-    /** Those with news that have been taken, in their order; of the thread. */
+    /** The acquisitions taken from the news, in their order; of the thread. */
     private @Nullable Pending next;
     /** Until when the thread has nothing to do but what is in the news; 0 while it works. */
     private volatile long restsUntilNanos;
@@ -81,16 +81,16 @@ public final class AsyncAcquisitions {
         this.loop = new DutyLoop(threads, "async", this::turn);
     }
 
-    /** Who is told what an acquisition came to, once, by the thread that tells handles. */
+    /** The caller of an acquisition. The executor of handles calls one of the methods, once. */
     public interface Caller {
 
-        /** It has the lock. */
+        /** The caller has the lock. */
         void acquired(Hold hold);
 
         /** The lock was busy for as long as the caller had time. */
         void busy();
 
-        /** It will not have it. */
+        /** The caller will not have the lock. */
         void failed(Throwable failure);
     }
 
@@ -186,7 +186,7 @@ public final class AsyncAcquisitions {
         }
     }
 
-    /** One acquisition. Running it says that there is news of it. */
+    /** An acquisition that has not ended. {@code run} signals news of it. */
     public final class Pending implements Runnable {
 
         private final LockKeys keys;
@@ -216,7 +216,7 @@ public final class AsyncAcquisitions {
         private long atNanos;
 
         private volatile boolean ended;
-        /** Its neighbour among those with news. */
+        /** The next acquisition in the list of news. */
         private @Nullable Pending behind;
         /** Whether it is clear what the caller is told. */
         private final AtomicBoolean told = new AtomicBoolean();

@@ -21,8 +21,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What runs for leader: waits for an answer, pauses, has a term, or waits until what it does not want any more is
- * released. The thread of the agenda does all transitions; whoever ends it says so to that.
+ * A candidate for leader: waits for an answer, pauses, has a term, or waits until a lock that it does not want any more
+ * is released. The thread of the agenda does all transitions, and other threads tell it to end.
  */
 public final class Candidacy extends Agenda.Matter {
 
@@ -35,7 +35,7 @@ public final class Candidacy extends Agenda.Matter {
     private static final int SHOWN = 40;
 
     /**
-     * What it runs for.
+     * The office of the candidate.
      *
      * @param interrupts whether the thread of the work is interrupted when the work should end
      */
@@ -61,11 +61,11 @@ public final class Candidacy extends Agenda.Matter {
 
     private final Backoff unavailable = Backoff.ofCandidates();
     private final Backoff failedWork = Backoff.ofWork();
-    /** What was asked for, and whether its answer will be news. */
+    /** The lock that the candidate asked for, and whether its answer will be news. */
     private @Nullable CompletableFuture<LockHandle> asked;
 
     private boolean watched;
-    /** The release of a lock that was had too late. */
+    /** The release of a lock that came too late. */
     private @Nullable CompletableFuture<Boolean> returned;
 
     private long pauseEndNanos;

@@ -98,7 +98,7 @@ final class Closing {
                 redis::close,
                 this::joinThreads,
                 watchdog::giveUp,
-                // What ended while it closed.
+                // Holds that ended during the close.
                 this::awaitLog);
     }
 

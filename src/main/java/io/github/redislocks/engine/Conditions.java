@@ -170,7 +170,7 @@ public final class Conditions {
     }
 
     /**
-     * One thread's wait in a Condition, from giving up the hold to getting it back. In short:
+     * A thread's wait in a Condition, from giving up the hold to getting it back. In short:
      *
      * <pre>
      *   one script: take a place in the Condition, end the hold, grant the lock to the next
@@ -180,7 +180,7 @@ public final class Conditions {
      *   restore the count
      * </pre>
      *
-     * Its stages:
+     * The stages:
      *
      * <pre>
      *   HOLDING    -> GIVING_UP                         the release begins; from here on only Redis can end the hold
@@ -411,7 +411,7 @@ public final class Conditions {
             watchdog.wakeAt(0);
         }
 
-        /** Settles a grant; OPEN, to be tried again, also if too few replicas have confirmed it. */
+        /** Settles a grant; OPEN, to be tried again, even if too few replicas have confirmed it. */
         private Settlements.Result settle(Settlements.Settlement wayBack, Attempt.Grant grant) {
             try {
                 return wayBack.settle(grant);

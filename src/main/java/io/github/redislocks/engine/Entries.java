@@ -110,7 +110,7 @@ final class Entries {
                 return held;
             }
             if (held != null) {
-                // Whoever found that it is lost may have met an error.
+                // The thread that found the loss may have met an error.
                 losses.ended(held);
                 if (held.isLost() && !lock.own.relockAfterLoss()) {
                     throw Losses.exception(held);
@@ -240,7 +240,7 @@ final class Entries {
                     losses.taken(hold);
                 } else if (hold.extend(clock.nanoTime(), sent, lease)) {
                     hold.reentryAnswered();
-                    // What this has given lasts longer than what the tries before may have, unless one runs late.
+                    // This request gave a longer lease than the tries before, unless one of them runs late.
                     hold.isTold(outlasts || reply.resent());
                     if (renewed) {
                         hold.renewedFor(leaseMillis);

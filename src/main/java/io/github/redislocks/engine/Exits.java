@@ -142,7 +142,7 @@ final class Exits {
                 losses.taken(hold);
             }
         } catch (RedisException e) {
-            // It has what is left of its last renewal.
+            // The hold keeps the rest of its last renewal.
         }
         losses.endIfProlonged(hold);
         hold.fixed(extended);
@@ -158,7 +158,7 @@ final class Exits {
     /**
      * As {@link #releaseHandle}, without waiting.
      *
-     * @param onEnd told whether it was released in good order, by the thread that tells handles
+     * @param onEnd gets whether the hold was released without a loss, on the executor of handles
      */
     void releaseHandleLater(LockObject lock, Hold hold, long keptMillis, Consumer<Boolean> onEnd) {
         try {
@@ -256,7 +256,7 @@ final class Exits {
      */
     private void release(LockObject lock, Hold hold, long keptMillis, long byNanos) {
         try {
-            // First: whoever goes on after an error has to know.
+            // Before anything else, so that the watchdog knows after an error.
             hold.keepFor(keptMillis);
             StackSpace.ensure();
             long now = clock.nanoTime();
@@ -363,7 +363,7 @@ final class Exits {
         return now - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
     }
 
-    /** Leaves a release without an answer to the background; whether the hold ended in good order nevertheless. */
+    /** Leaves a release without an answer to the background; returns whether the hold ended without a loss. */
     private boolean goesOnLater(Ending ending, RedisException failure) {
         Hold hold = ending.hold;
         handoff.releaseLater(hold, handoff.releaseOf(hold, keepsTurn(hold, ending.sentNanos)), hold.successor());

@@ -201,7 +201,7 @@ public final class LockClient {
             try {
                 mailbox.want();
             } catch (RedisException e) {
-                // For want of a thread. A loss is told by the next renewal then.
+                // No thread could be started. The next renewal finds a loss then.
                 Loggers.LOSS.debug("The mailbox was not opened: {}", e.getMessage());
             }
         }

@@ -62,7 +62,7 @@ public final class LockList {
 
     /**
      * The locks on all servers, each once, of which the next part is asked for when all before it have been taken. No
-     * flatMap of streams, which reads all of a server for the first lock. One thread at a time uses it, also if the
+     * flatMap of streams, which reads all of a server for the first lock. One thread at a time uses it, even if the
      * stream is parallel.
      */
     private final class Found implements Iterator<LockSummary> {

@@ -151,7 +151,7 @@ public final class LockQueries {
         }
     }
 
-    /** Who of this JVM holds the lock, as far as this client knows, or null. */
+    /** The owner in this JVM that holds the lock, as far as this client knows, or null. */
     @Nullable
     public Owner localOwner(LockKeys keys) {
         for (Hold hold : holds.all()) {

@@ -16,7 +16,7 @@ public final class LossNews {
     /** Null before somebody asks for the news. */
     private volatile @Nullable CompletionStage<LockLost> forUsers;
 
-    /** One stage for all calls: each would be kept for as long as the handle. */
+    /** A single stage for all calls: each stage would be kept for as long as the handle. */
     public CompletionStage<LockLost> forUsers(LockClient client) {
         client.listen();
         CompletionStage<LockLost> stage = forUsers;

@@ -38,7 +38,7 @@ abstract class ServerScan implements Iterator<Reply> {
         this.attempts = attempts;
     }
 
-    /** What asks for the part from a cursor on. */
+    /** Makes the call for the part that starts at a cursor. */
     abstract Call call(String from);
 
     /** Which process a part comes from; empty if that is not known. */
@@ -46,7 +46,7 @@ abstract class ServerScan implements Iterator<Reply> {
         return "";
     }
 
-    /** What is thrown if a part could not be had. */
+    /** The exception for a part that could not be read. */
     abstract LockUnavailableException unavailable(String address, long triedNanos, RedisException cause);
 
     @Override

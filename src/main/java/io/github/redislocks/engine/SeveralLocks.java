@@ -33,15 +33,15 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li>All owners ask for locks in one order, that of their names, so that nobody waits in a circle; before that by
  *       one request for all, which waits for nothing.
- *   <li>Whoever is told that it has all has all: those that it got first are renewed while it waits for the others, and
- *       looked at again at the end.
- *   <li>What was had of a call that does not get all is given back, in whatever way the call ends; after an error by
- *       the watchdog.
+ *   <li>A call that returns has all: it renews the first locks while it waits for the others, and checks them again at
+ *       the end.
+ *   <li>A call that does not get all releases the locks that it has, in whatever way it ends; after an error the
+ *       watchdog does.
  * </ul>
  */
 public final class SeveralLocks {
 
-    /** In place of holds: one was lost before all were had. Nothing is held, and there is time for another try. */
+    /** In place of holds: a lock was lost during the call. Nothing is held, and there is time for another try. */
     public static final Held[] LOST = {};
 
     private final List<Sync> parts;
@@ -114,7 +114,8 @@ public final class SeveralLocks {
      *
      * @param owner the handle that wants them, or null for the calling thread, which enters once more what it has
      * @param limit how long to wait for all of them together
-     * @param renewed whether the watchdog renews them; if not, the lease of each counts from when the last was had
+     * @param renewed whether the watchdog renews them; if not, the lease of each counts from the acquisition of the
+     *     last
      * @return the holds in the order of the parts; null if one was busy; or {@link #LOST}
      */
     public Held @Nullable [] acquire(@Nullable HandleOwner owner, WaitLimit limit, boolean renewed)
@@ -163,7 +164,7 @@ public final class SeveralLocks {
         return acquireEach(had, new Request(owner, limit, renewed));
     }
 
-    /** What is asked for, as by {@link #acquire(HandleOwner, WaitLimit, boolean)}. */
+    /** The wish of a caller, as of {@link #acquire(HandleOwner, WaitLimit, boolean)}. */
     private record Request(@Nullable HandleOwner owner, WaitLimit limit, boolean renewed) {}
 
     /** Whether an answer to a first request for one of them could still come in time. */
@@ -318,7 +319,7 @@ public final class SeveralLocks {
         }
     }
 
-    /** Leaves to the watchdog what is had, after an error. */
+    /** Leaves the acquired locks to the watchdog, after an error. */
     private void strand(@Nullable Held[] had) {
         for (int i = 0; i < had.length; i++) {
             Held held = had[i];
@@ -392,7 +393,7 @@ public final class SeveralLocks {
         }
     }
 
-    /** What came of the request that frees several: those that it was for, and its answer, if there was one. */
+    /** The outcome of the request that frees several locks: their holds, and the answer, if there was one. */
     private record Freed(
             List<Hold> holds,
             @Nullable Reply reply,
@@ -443,7 +444,7 @@ public final class SeveralLocks {
         try {
             first.addSuppressed(other);
         } catch (OutOfMemoryError e) {
-            // One loss is told, and all the others are still to be released.
+            // The caller gets one loss, and all other locks are still to be released.
         }
         return first;
     }
@@ -451,7 +452,7 @@ public final class SeveralLocks {
     /**
      * As {@link #release}, without waiting.
      *
-     * @param onEnd told once whether all were released in good order, by the thread that tells handles
+     * @param onEnd gets once whether all were released without a loss, on the executor of handles
      */
     public void releaseLater(Held[] held, long keptMillis, Consumer<Boolean> onEnd) {
         int next = held.length - 1;

@@ -18,7 +18,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one lock object uses: a lock, with the settings of that object. Thread-safe, as long as its callers are: see
+ * The lock of one lock object, with the settings of that object. Thread-safe, as long as its callers are: see
  * {@link LockEngine}. A subclass of a {@link Layer} may let threads hold the lock without a hold of their own in Redis.
  */
 public class Sync extends LockObject {
@@ -269,7 +269,7 @@ public class Sync extends LockObject {
     /**
      * As {@link #releaseHandle}, without waiting.
      *
-     * @param onEnd told whether it was released in good order, by the thread that tells handles
+     * @param onEnd gets whether the hold was released without a loss, on the executor of handles
      */
     public void releaseHandleLater(Hold hold, long keptMillis, Consumer<Boolean> onEnd) {
         engine.exits.releaseHandleLater(this, hold, keptMillis, onEnd);

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** One term of a candidate, and what its thread runs: the work, and the release of the lock after it. */
+/** A term of a candidate, and the task of its thread: the work, and the release of the lock after it. */
 public final class Term implements LeaderTerm, Runnable {
 
     private static final Log LOG = Loggers.LEADERSHIP;
@@ -104,7 +104,7 @@ public final class Term implements LeaderTerm, Runnable {
             return told ? null : e;
         } finally {
             interruption.end();
-            // Of whoever interrupted it besides: what follows is not for the work.
+            // Clear an interrupt by others as well: the release below is not the work.
             Thread.interrupted();
             atWork = false;
         }
@@ -180,7 +180,7 @@ public final class Term implements LeaderTerm, Runnable {
         return shown;
     }
 
-    /** What it is now, in words. */
+    /** The state in words. */
     public String state() {
         return handle.isHeld() ? "leader" : "leader that has lost the lock";
     }

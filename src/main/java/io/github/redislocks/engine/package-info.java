@@ -1,6 +1,6 @@
 /**
- * What a lock object does: acquiring, re-entering, releasing, Conditions and queries; and the client, which makes all
- * parts and closes them. The top package: it may use all others.
+ * The operations of a lock object: acquiring, re-entering, releasing, Conditions and queries; and the client, which
+ * makes all parts and closes them. The top package: it may use all others.
  */
 @NullMarked
 package io.github.redislocks.engine;

@@ -29,7 +29,7 @@ public final class Losses {
     final EventNotifier events;
     private final Runnable onProlonged;
     private final AtomicLong lastLostAttempt = new AtomicLong();
-    /** What a renewal may have made last in Redis, or may still do so. */
+    /** A hold that a renewal may have prolonged in Redis, or may still prolong. */
     private final Queue<Hold> prolonged = new ConcurrentLinkedQueue<>();
 
     /** Makes it; {@code onProlonged} is run when a lost hold is to be ended in Redis: it wakes the watchdog. */
@@ -166,7 +166,7 @@ public final class Losses {
 
     /** Tells once that a hold ends soon, since it may not last for ever. */
     void isEnding(Hold hold, long now) {
-        // First: if an error prevents it, this must not happen at each walk.
+        // Before the rest: an error in the rest must not repeat this at each walk.
         hold.warned();
         events.expiring(hold, now);
     }
@@ -189,7 +189,7 @@ public final class Losses {
         events.forced(keys, token, clientId);
     }
 
-    /** Whether anybody is told of more than losses. */
+    /** Whether a listener wants more than losses. */
     public boolean isHeard() {
         return events.isHeard();
     }

@@ -229,7 +229,7 @@ public final class Renewals implements Task {
             forgetOldest(lost - remembered);
         }
         losses.events.startThreads();
-        // Last: an error there must not keep holds from being renewed.
+        // At the end: an error there must not keep holds from being renewed.
         endProlonged();
         if (moved) {
             holds.released().forEach(rescue::releaseAgain);
@@ -308,9 +308,7 @@ public final class Renewals implements Task {
         }
     }
 
-    /**
-     * One renewal of some holds, or the confirmation of a grant. Both send the same: a request for the wanted lease.
-     */
+    /** A renewal of some holds, or the confirmation of a grant. Both send the same: a request for the wanted lease. */
     private final class Renewal implements Job {
 
         private final List<Hold> holds;
@@ -378,8 +376,8 @@ public final class Renewals implements Task {
         }
 
         /**
-         * What is told of keys comes by the mailbox, and so do recalls; for a hold that is just to be watched that is
-         * no question yet.
+         * News of keys comes by the mailbox, and so do recalls; for a hold that is just to be watched that is no
+         * question yet.
          */
         @Override
         public boolean wantsPing() {
@@ -422,7 +420,8 @@ public final class Renewals implements Task {
                         tryAgain(hold);
                     }
                 } finally {
-                    // Last: a reply of the old server must not be taken for the new server's reply after a failover.
+                    // At the end: a reply of the old server must not be taken for the new server's reply after a
+                    // failover.
                     hold.renewing(false);
                 }
             }
@@ -479,7 +478,7 @@ public final class Renewals implements Task {
             }
         }
 
-        /** It may last longer than its deadline says, and may have been lost before this was sent. */
+        /** The hold may last longer than its deadline says, and may have been lost before this was sent. */
         private void mayLast(Hold hold) {
             hold.mayBeRenewedLate();
             losses.endIfProlonged(hold);

@@ -20,7 +20,7 @@ public final class SlowHolds implements Task {
     private final Holds holds;
     private final long slowNanos;
     private final BackgroundLog log;
-    /** Those that were logged and last; of the watchdog's thread, as the time. */
+    /** The holds that were logged and still last; of the watchdog's thread, as the time. */
     private final IdentityHashMap<Held, Boolean> told = new IdentityHashMap<>();
 
     private long nextNanos;
@@ -42,7 +42,7 @@ public final class SlowHolds implements Task {
                 all.remove();
             }
         }
-        // What is acquired from now on is not slow earlier.
+        // A hold that is acquired from now on cannot be slow earlier.
         long next = now + slowNanos;
         for (Hold inRedis : holds.all()) {
             Held hold = inRedis.use();
@@ -61,7 +61,7 @@ public final class SlowHolds implements Task {
         return nextNanos;
     }
 
-    /** If an error prevents it, it is told at the next walk. */
+    /** After an error the next walk logs the hold. */
     private void tell(Held hold, long now) {
         boolean noted = false;
         told.put(hold, true);

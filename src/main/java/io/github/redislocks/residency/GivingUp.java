@@ -5,13 +5,13 @@ import io.github.redislocks.state.LockKeys;
 import java.time.Duration;
 
 /**
- * What there is to tell of a residence that is given up, before its release is answered.
+ * The event of a residence that is given up, before its release is answered.
  *
  * @param recalledNanos when it was recalled, if that is the reason
  */
 record GivingUp(LockKeys keys, LockGivenUp.Reason reason, long acquiredNanos, long acquisitions, long recalledNanos) {
 
-    /** What listeners are told of one that was given up at a time. */
+    /** Makes the event of a residence that was given up at a time. */
     LockGivenUp at(long now) {
         Duration lasted = since(acquiredNanos, now);
         return reason == LockGivenUp.Reason.RECALLED

@@ -43,13 +43,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
 
-    /** What the id of a residence begins with, behind that of the client. The scripts know it. */
+    /** The start of a residence's id, behind the client's id. The scripts know it. */
     static final String KIND = "r";
 
     /** For how long after its beginning a lease gives tokens by the time alone: as long as one that others wait for. */
     private static final long UNASKED_NANOS = Timing.SLICE_NANOS;
 
-    // What is written once in each turn is written lazily: the write that follows takes it along, and has the fence.
+    // Fields that each turn writes once are written lazily: the volatile write that follows publishes them.
     private static final AtomicReferenceFieldUpdater<Residence, @Nullable ThreadHold> HOLDING =
             AtomicReferenceFieldUpdater.newUpdater(Residence.class, ThreadHold.class, "holding");
 
@@ -72,15 +72,15 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     private final Set<Residence> watched;
 
     private volatile @Nullable ThreadHold holding;
-    /** What is released in the background, by whom the turn is ended then; null if nothing is. */
+    /** The hold that is released in the background, whose end ends the turn; null if there is none. */
     private final AtomicReference<@Nullable Hold> releasing = new AtomicReference<>();
-    /** What is to be run once it is clear whether a thread has the lock. */
+    /** The tasks to run once it is clear whether a thread has the lock. */
     private final Queue<Runnable> asked = new ConcurrentLinkedQueue<>();
     /** The thread that acquires the lease; null if none does. */
     private volatile @Nullable Thread waiter;
-    /** Whether somebody may have waited in Redis when the lease was acquired; set by who has the turn. */
+    /** Whether somebody may have waited in Redis when the lease was acquired; written under the turn. */
     private volatile boolean foundOthers;
-    /** The last token of a thread's hold under the lease, 0 before the first; of who has the turn. */
+    /** The last token of a thread's hold under the lease, 0 before the first; guarded by the turn. */
     private volatile long lastToken;
     /** The token of the last of those holds that was lost, and so told; 0 if none was. */
     private volatile long lostToken;
@@ -146,12 +146,12 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return turns.tryAcquire(Turns.THREAD);
     }
 
-    /** Takes the turn if it is free, before threads that wait for it: for who gives the lease up. */
+    /** Takes the turn if it is free, before threads that wait for it: to give the lease up. */
     public boolean tryTurnFirst() {
         return turns.tryAcquire(Turns.CLIENT);
     }
 
-    /** What a try, which does not wait, finds. */
+    /** The finding of a try, which does not wait. */
     public enum Found {
         /** The turn, which it has now. */
         TURN,
@@ -162,8 +162,9 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     }
 
     /**
-     * Takes the turn before threads that wait for it, or says why it cannot be had. Waits for so long at most for what
-     * another has begun with it; if that goes on, whoever has the lock is left to Redis to say.
+     * Takes the turn before threads that wait for it, or says why it is not free. Waits at most for the given time
+     * until the thread that has the turn is the holder or has failed; after that time Redis has to say who holds the
+     * lock.
      */
     public Found tryTurnOrSay(long mostNanos) {
         long began = clock.nanoTime();
@@ -177,7 +178,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
             if (hasNothing() || (i % SPINS == 0 && clock.nanoTime() - began >= mostNanos)) {
                 return Found.UNKNOWN;
             }
-            // Who has the turn is about to be the holder, or releases the lease.
+            // The thread with the turn is about to be the holder, or releases the lease.
             if (i % SPINS == 0) {
                 LockSupport.parkNanos(this, YIELD_NANOS);
             } else {
@@ -220,7 +221,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
 
     /** The threads that wait for the turn, and the one that has waited for it and goes on. */
     public Collection<Thread> queuedThreads() {
-        // In this order: whoever leaves the queue is noted before.
+        // In this order: a thread that leaves the queue is noted before.
         Collection<Thread> threads = turns.hasQueuedThreads() ? turns.getQueuedThreads() : List.of();
         Thread entering = turns.entering;
         if (entering == null || threads.contains(entering)) {
@@ -231,18 +232,18 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return all;
     }
 
-    /** What the client has in Redis, valid or not; null if nothing. */
+    /** The hold of the client in Redis, valid or not; null if there is none. */
     @Nullable
     public Hold lease() {
         return lease.get();
     }
 
-    /** Whether the client has no lease, and releases none in the background: Redis may say who has the lock. */
+    /** Whether the client has no lease, and releases none in the background: Redis may say who holds the lock. */
     public boolean hasNothing() {
         return lease.get() == null && releasing.get() == null;
     }
 
-    /** Notes that a lease is released in the background; for who has the turn, which is ended with the release. */
+    /** Notes that a lease is released in the background; call under the turn, which ends with the release. */
     public void releases(Hold from) {
         releasing.set(from);
         ended(from);
@@ -262,7 +263,10 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return turns.isFree();
     }
 
-    /** Has something run once it is clear whether a thread has the lock, by whoever takes it by {@link #nextAsked}. */
+    /**
+     * Adds a task to run once it is clear whether a thread has the lock, by the thread that takes it by
+     * {@link #nextAsked}.
+     */
     public void ask(Runnable then) {
         asked.add(then);
     }
@@ -278,7 +282,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return asked.poll();
     }
 
-    /** Notes the lease that was acquired; for who has the turn. */
+    /** Notes the lease that was acquired. Call under the turn. */
     public void begin(Hold acquired) {
         lastToken = 0;
         lostToken = 0;
@@ -288,7 +292,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         turns.beginSlice(clock.nanoTime());
     }
 
-    /** Notes that a lease has ended; whoever ends it, and as often as that is said. */
+    /** Notes that a lease has ended. Any thread may call this, and repeat it. */
     public void ended(Hold from) {
         if (lease.compareAndSet(from, null)) {
             unwatch();
@@ -323,7 +327,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         foundOthers = found;
     }
 
-    /** Whether somebody may have waited in Redis when the lease was acquired; for who has the turn. */
+    /** Whether somebody may have waited in Redis when the lease was acquired. Call under the turn. */
     public boolean foundOthers() {
         return foundOthers;
     }
@@ -337,7 +341,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     public void recall(long attempt, long now) {
         long before = recalled.get();
         while (before < attempt) {
-            // First: whoever sees the recall sees when it came.
+            // Before the recall itself: a thread that sees the recall sees when it came.
             recalledNanos = now;
             if (recalled.compareAndSet(before, attempt)) {
                 return;
@@ -346,7 +350,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         }
     }
 
-    /** What there is to tell of a lease that is given up for a reason; for who has the turn. */
+    /** Makes the event of a lease that is given up for a reason. Call under the turn. */
     public GivingUp givingUp(Hold from, LockGivenUp.Reason reason) {
         // Each hold of a thread has one token more than the one before it.
         long acquisitions = lastToken == 0 ? 0 : lastToken - from.token + 1;
@@ -403,7 +407,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         ThreadHold made = new ThreadHold(this, from, owner, token, before == 0 && from.previousLost, now);
         LAST_TOKEN.lazySet(this, token);
         holding = made;
-        // Looked at again: whoever declared the loss before the line above saw no holder. Nor does anybody yet.
+        // Check again: a thread that declared the loss before the line above saw no holder.
         if (!from.isOpen()) {
             lastToken = before;
             holding = null;
@@ -427,12 +431,12 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return lastToken < from.token + sure * 99 / 100_000 ? lastToken + 1 : 0;
     }
 
-    /** When Redis has passed the time of the next token; for who has the turn. */
+    /** The time at which Redis has passed the next token. Call under the turn. */
     public long nextTokenNanos(Hold from) {
         return from.acquiredNanos + (lastToken + 1 - from.token) * 100_000 / 99;
     }
 
-    /** Whether the next token needs no answer of Redis, but its time; for who has the turn. */
+    /** Whether the next token needs no answer of Redis, but its time. Call under the turn. */
     public boolean givesTokensByTime(Hold from) {
         return nextTokenNanos(from) - from.acquiredNanos <= UNASKED_NANOS;
     }
@@ -568,7 +572,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     @SuppressWarnings("ReferenceEquality")
     public boolean isAlive() {
         ThreadHold local = holding;
-        // Looked at again: it may have unlocked before it ended, and another may have the lock now.
+        // Check again: the thread may have unlocked before it ended, and another may have the lock now.
         return local == null || local.owner().isAlive() || holding != local;
     }
 
@@ -591,7 +595,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
 
         private static final long serialVersionUID = 1;
 
-        /** Until when others may come before the first waiter; of who has the turn. */
+        /** Until when others may come before the first waiter; guarded by the turn. */
         private volatile long sliceEndNanos;
 
         /** The thread that has waited for the turn, until it knows what came of it. */

@@ -123,7 +123,7 @@ public final class Residences extends Layer {
         return any;
     }
 
-    /** That of a lock; null if there is none. */
+    /** The residence of a lock; null if there is none. */
     @Nullable
     public Residence known(String lock) {
         return any ? byLock.getIfPresent(lock) : null;
@@ -212,7 +212,7 @@ public final class Residences extends Layer {
         return false;
     }
 
-    /** To be asked after something has become clear of who has a lock: answers those who try. */
+    /** Call once it is clear who holds a lock: answers the tries of other clients. */
     void answerTries(Residence residence) {
         while (residence.isAsked()
                 && (residence.isTurnFree() || residence.holding() != null || residence.hasNothing())) {
@@ -296,9 +296,7 @@ public final class Residences extends Layer {
                 : LockGivenUp.Reason.OWN_HOLD;
     }
 
-    /**
-     * To be asked after a turn has ended: whoever wanted the lock meanwhile left that to the thread that had the turn.
-     */
+    /** Call after every turn: requests that arrived meanwhile were left to the thread that had the turn. */
     void turnEnded(Residence residence) {
         answerTries(residence);
         Hold lease = residence.lease();
@@ -322,7 +320,7 @@ public final class Residences extends Layer {
         // Before the turn: nobody would end it.
         StackSpace.ensureLocal();
         if (!residence.tryTurnFirst()) {
-            // Who has the turn looks when it ends.
+            // The thread that has the turn checks at its end.
             return;
         }
         boolean mayEnd = true;
@@ -349,7 +347,7 @@ public final class Residences extends Layer {
         try {
             residence.releases(lease);
             LeaseEnd end = new LeaseEnd(residence, lease, givingUp(residence, lease, otherwise));
-            // What the last thread wrote, the next may read, also if it is one of another client in this JVM.
+            // The next thread may read the writes of the last, even a thread of another client in this JVM.
             MemoryEdge.publish();
             release(end, together);
         } catch (Throwable e) {
@@ -383,7 +381,7 @@ public final class Residences extends Layer {
         released(residence, lease);
     }
 
-    /** What follows on the release of a lease. */
+    /** The end of the release of a lease. */
     private final class LeaseEnd implements Handoff.Leaving {
 
         private final Residence residence;
@@ -468,8 +466,8 @@ public final class Residences extends Layer {
     }
 
     /**
-     * What the listeners are to be told of a lease that is given up, for a reason that shows by itself or else for the
-     * given one; null if nobody listens. For who has the turn, before the release.
+     * Makes the event of a lease that is given up, for a reason that shows by itself or else for the given one; null if
+     * nobody listens. Call under the turn, before the release.
      */
     @Nullable
     GivingUp givingUp(Residence residence, Hold lease, LockGivenUp.Reason otherwise) {
@@ -566,7 +564,7 @@ public final class Residences extends Layer {
         }
     }
 
-    /** One that no thread has, since a time. */
+    /** A residence that no thread has held since a time. */
     private record Kept(Residence residence, long sinceNanos) {}
 
     private void giveUpOldest(List<Kept> kept, int count, Departure together) {

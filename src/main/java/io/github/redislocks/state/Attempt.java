@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call that wants a lock: its number, its request, its stage and its verdict. The calling thread parks until there
- * is a verdict; the mailbox, the watchdog and releasing threads set the verdict and unpark that thread.
+ * A call that wants a lock: its number, its request, its stage and its verdict. The calling thread parks until there is
+ * a verdict; the mailbox, the watchdog and releasing threads set the verdict and unpark that thread.
  *
  * <p>The stage says which thread asks Redis for the lock:
  *
@@ -82,7 +82,7 @@ public final class Attempt {
         CONTENDING
     }
 
-    /** What the caller got from an attempt. */
+    /** The result of an attempt for its caller. */
     @FunctionalInterface
     public interface Possession {
 
@@ -104,7 +104,7 @@ public final class Attempt {
     public record QueuePosition(long sentNanos, long lastToken) implements Stage {}
 
     /**
-     * What the caller wants.
+     * The wish of the caller.
      *
      * @param leaseMillis the lease
      * @param renewed whether the watchdog renews the lease; false if the caller named a lease
@@ -117,7 +117,7 @@ public final class Attempt {
             leaseMillis = maxHoldMillis == 0 ? leaseMillis : Math.min(leaseMillis, maxHoldMillis);
         }
 
-        /** What may be held for ever. */
+        /** A request for a hold without a maxHold. */
         public Request(long leaseMillis, boolean renewed, boolean fair) {
             this(leaseMillis, renewed, fair, 0);
         }

@@ -7,8 +7,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A handle as the owner of the one hold that it is for. It belongs to no thread: whoever has the handle may release the
- * hold. It has died when nobody has the handle any more.
+ * A handle as the owner of the one hold that it is for. It belongs to no thread: any thread that has the handle may
+ * release the hold. It has died when nobody has the handle any more.
  */
 public class HandleOwner extends Owner {
 
@@ -20,7 +20,7 @@ public class HandleOwner extends Owner {
     private volatile long keptMillis;
     /** The same, and it stays when that has been answered. */
     private volatile long keepsMillis;
-    /** Who waits for it: a thread, or what is run when there is news; null if nobody does any more. */
+    /** The waiter: a thread, or a task that is run when there is news; null if nobody waits any more. */
     private volatile @Nullable Object waiter;
 
     /**

@@ -7,9 +7,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One owner's possession of one lock, with all its re-entries. Its state is one number, changed only by
- * compare-and-set: if a renewal, a loss and a release happen at once, exactly one comes first, and a hold that has
- * ended never becomes valid again:
+ * An owner's possession of one lock, with all its re-entries. Its state is one number, changed only by compare-and-set:
+ * if a renewal, a loss and a release happen at once, exactly one comes first, and a hold that has ended never becomes
+ * valid again:
  *
  * <pre>
  *   held      a positive number: the validity deadline
@@ -407,10 +407,10 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
         return wantedMillis;
     }
 
-    /** Its owner waits for other locks, and does not work under it yet: that may last. Of the owner's thread. */
+    /** The owner waits for other locks, and does not work under this one yet: that may last. Of the owner's thread. */
     public void waitsForOthers() {}
 
-    /** Its owner has those too: from now on it may last as long as a hold may. */
+    /** The owner has the other locks too: from now on this hold may last as long as a hold may. */
     public void hasOthers(long nanos) {}
 
     /** Until when the hold may last; {@link Long#MAX_VALUE} if for ever. */
@@ -529,7 +529,7 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
         return now <= LOST && (LOST - now) % -TELLING == UNCONFIRMED_IN_RELEASE;
     }
 
-    /** Whether not all has been done yet that follows from the loss, or whoever began could not end it. */
+    /** Whether the consequences of the loss are not complete yet, perhaps because of an error. */
     public boolean isUntold() {
         long now = state;
         return now <= LOST && now > LOST + TOLD;
@@ -656,13 +656,13 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
                 : isValid(now) && (isLastLease() || state >= now + Timing.validityNanos(wantedMillis));
     }
 
-    /** Its thread has unlocked it once, though it is lost; true if it has nothing more to unlock. */
+    /** The thread has unlocked the lost hold once; returns true if it has nothing more to unlock. */
     public boolean unlockedAfterLoss() {
         count--;
         return count == 0;
     }
 
-    /** Its thread has also to unlock another that it lost: one record is enough for both. */
+    /** The thread has also to unlock another hold that it lost: one record is enough for both. */
     public void standsFor(Hold lost) {
         count += lost.count;
     }

@@ -24,7 +24,7 @@ public final class LimitedHold extends Hold {
         super(attempt, grant, now, nextRenewalNanos, below);
         this.maxHoldMillis = attempt.maxHoldMillis;
         this.beganNanos = now;
-        // It counts from when the grant was asked for, which is a little before the owner got it.
+        // The time counts from the request for the grant, a little before the owner got it.
         this.lastLease = grant.confirmed() && attempt.leaseMillis >= maxHoldMillis;
     }
 

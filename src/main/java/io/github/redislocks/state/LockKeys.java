@@ -24,7 +24,7 @@ public record LockKeys(String lock) {
     /** Characters that have a special meaning in a SCAN pattern. */
     private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
 
-    /** What a glob has before the first {@code ?} or {@code [}. */
+    /** The part of a glob before the first {@code ?} or {@code [}. */
     private static final Pattern BEFORE_ONE_OF = Pattern.compile("(?:\\\\.|[^?\\[\\\\])*+", Pattern.DOTALL);
 
     private static final Pattern ENCODED = Pattern.compile("%([0-9A-F]{2})");
@@ -92,8 +92,7 @@ public record LockKeys(String lock) {
     }
 
     /**
-     * The channel on which a client is told of its grants. The scripts derive the same name from a lock key and an
-     * owner.
+     * The channel on which a client receives its grants. The scripts derive the same name from a lock key and an owner.
      */
     public static String mailbox(String prefix, String clientId) {
         return prefix + ":mailbox:" + clientId;

@@ -2,7 +2,7 @@ package io.github.redislocks.state;
 
 import io.github.redislocks.LockLost;
 
-/** What was lost. It may be reported again, since an error came on the way, and is told once all the same. */
+/** A lost possession. After an error it may be reported again, and listeners are notified once all the same. */
 public interface LossSubject {
 
     /** Tells the handle that had it, if a handle did. May be said more than once. */

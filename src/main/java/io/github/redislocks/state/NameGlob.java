@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class NameGlob {
 
-    /** What each byte must be one of, in their order; null for any number of bytes. */
+    /** The set that each byte must be in, in their order; null for any number of bytes. */
     private final List<@Nullable BitSet> parts = new ArrayList<>();
 
     private final byte[] pattern;

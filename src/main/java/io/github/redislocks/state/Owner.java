@@ -6,8 +6,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who holds a lock or wants it: a thread, or a {@link HandleOwner handle}. As a rule one object for all that a thread
- * holds, since a process may hold very many locks.
+ * An owner holds a lock or wants it: a thread, or a {@link HandleOwner handle}. As a rule one object for all that a
+ * thread holds, since a process may hold very many locks.
  */
 public class Owner {
 
@@ -17,7 +17,7 @@ public class Owner {
     /** By which its holds are found: the thread, or the handle's owner itself. */
     public final Object holder;
 
-    /** What a thread looks for among the holds; of the thread. */
+    /** The key by which a thread looks among the holds; of the thread. */
     public final HoldKey.Wanted wanted;
 
     /** Makes the calling thread an owner. */
@@ -27,7 +27,7 @@ public class Owner {
         this.wanted = new HoldKey.Wanted(holder);
     }
 
-    /** One that is no thread; kind: only tells the constructors apart. */
+    /** An owner that is no thread. The kind only distinguishes the constructors. */
     protected Owner(String id, Class<? extends Owner> kind) {
         this.id = id;
         this.holder = this;
@@ -83,7 +83,7 @@ public class Owner {
     /** Called before the hold is made: says whether others may wait in Redis for the lock. */
     public void foundOthers(boolean found) {}
 
-    /** What people are told of it. */
+    /** The owner as people read it. */
     public String description() {
         Thread thread = thread();
         return "thread " + Shown.of(thread == null ? id : Threads.name(thread));

@@ -12,7 +12,9 @@ public final class Owners {
 
     private final String clientId;
     private final AtomicLong handles = new AtomicLong();
-    /** Each thread as an owner. Weakly: a thread of somebody's pool must not keep a class of the library for good. */
+    /**
+     * Each thread as an owner. Weakly: a thread of somebody's pool must not keep a class of the library permanently.
+     */
     private final ThreadLocal<WeakReference<@Nullable Owner>> owners =
             ThreadLocal.withInitial(() -> new WeakReference<>(null));
 

@@ -9,7 +9,7 @@ public final class Timing {
     public static final long HEARTBEAT_MILLIS = 1_500;
     /** An unconfirmed grant lasts three heartbeats, and so does a place that is not renewed. */
     public static final int HEARTBEATS_PER_CLAIM = 3;
-    /** What every validity is shortened by, besides 1 % of the lease, for the drift between two clocks. */
+    /** The time by which every validity is shortened, besides 1 % of the lease, for the drift between two clocks. */
     public static final long DRIFT_MILLIS = 2;
     /** A client may pass the lock among its own threads for this long while another client waits. */
     public static final long LOCAL_TURN_NANOS = 100_000;

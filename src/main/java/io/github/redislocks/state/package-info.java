@@ -1,5 +1,5 @@
 /**
- * What a client knows: its holds, attempts, keys and settings. Values without a network; may know the port in
+ * The knowledge of a client: its holds, attempts, keys and settings. Values without a network; may know the port in
  * {@code redis} only.
  */
 @NullMarked

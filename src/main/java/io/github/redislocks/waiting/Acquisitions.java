@@ -68,7 +68,7 @@ public final class Acquisitions {
         return new Acquisition(attempt, limit, settlements.of(attempt, limit, lost), fastPath);
     }
 
-    /** One of an attempt that has begun and that no thread waits for. */
+    /** Makes the acquisition of an attempt that has begun and that no thread waits for. */
     public Unattended unattended(Attempt attempt, WaitLimit limit) {
         // A quorum has no short way.
         return new Unattended(attempt, limit, monitored.hasLines());
@@ -85,7 +85,7 @@ public final class Acquisitions {
     }
 
     /**
-     * One thread's acquisition of a lock that it does not hold, from the local queue to the hold. In short:
+     * A thread's acquisition of a lock that it does not hold, from the local queue to the hold. In short:
      *
      * <pre>
      *   until a verdict:
@@ -114,7 +114,7 @@ public final class Acquisitions {
         /** Whether a request that can acquire the lock has been sent. */
         private boolean asked;
 
-        /** What the last reply about the lock's state said. */
+        /** The state of the lock by the last reply. */
         private Told told = Told.NOTHING;
         /** When {@link #told} became LAPSED. */
         private long lapsedSinceNanos;
@@ -348,7 +348,7 @@ public final class Acquisitions {
             attempt.asks();
         }
 
-        /** What asks for the lock now. */
+        /** Makes the call that asks for the lock now. */
         final Call call(ServerTimes.Date notAfter) {
             boolean listens = mailbox.isOpen();
             listened = listens;
@@ -526,7 +526,7 @@ public final class Acquisitions {
             }
             request = null;
             if (current != null) {
-                // What it says of copies that may still run counts.
+                // News of copies that may still run counts.
                 deliverToNobody(current);
             }
             handoff.rescue(attempt);
@@ -563,7 +563,7 @@ public final class Acquisitions {
             watchdog.run(next);
         }
 
-        /** It asks again soon, with a place if the mailbox is open by then. */
+        /** Asks again soon, with a place if the mailbox is open by then. */
         @Override
         void openMailbox() {
             if (!mailbox.isOpen()) {

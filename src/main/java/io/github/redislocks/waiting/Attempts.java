@@ -40,7 +40,7 @@ public final class Attempts {
         this.watchdog = watchdog;
     }
 
-    /** One of an owner, to {@link #begin}. */
+    /** Makes an attempt of an owner, to {@link #begin}. */
     public Attempt make(LockKeys keys, Owner owner, Attempt.Request request, WaitLimit limit) {
         return new Attempt(nextNumber(), keys, owner, request, limit);
     }
@@ -177,7 +177,7 @@ public final class Attempts {
         }
     }
 
-    /** What is thrown once the client is closed. */
+    /** The exception of calls after the close of the client. */
     public static IllegalStateException closedException() {
         return new IllegalStateException("This RedisLocks is closed: make a new one, or close it after its last use.");
     }

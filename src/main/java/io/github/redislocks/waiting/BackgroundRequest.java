@@ -10,8 +10,8 @@ import io.github.redislocks.watchdog.PendingCommand;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request of an attempt for which no thread waits. It is sent in a batch; its end wakes the attempt's owner, and
- * what it brought is {@link #deliver delivered} by whoever goes on with the attempt.
+ * A request of an attempt for which no thread waits. A batch sends it; its end wakes the attempt's owner, and the
+ * thread that continues the attempt {@link #deliver delivers} the outcome.
  */
 abstract class BackgroundRequest extends PendingCommand {
 
@@ -75,7 +75,7 @@ abstract class BackgroundRequest extends PendingCommand {
         }
     }
 
-    /** To be called after an error, as a caller that is told nothing of it: it is not sent if it was not. */
+    /** Call after an error, of which the caller hears nothing: a request that was not sent is not sent any more. */
     final void drop() {
         dropped = true;
         if (sent) {
@@ -140,7 +140,7 @@ abstract class BackgroundRequest extends PendingCommand {
 
     private void finish() {
         ended = true;
-        // Looked at behind the line above: whoever drops it may have come before it was sent.
+        // Check after the line above: the request may have been dropped before it was sent.
         if (!dropped) {
             attempt.owner.wake();
         } else if (sent) {

@@ -87,7 +87,7 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * What releases a hold, with the successor that it names.
+     * Makes the call that releases a hold, with the successor that the hold names.
      *
      * @param keepTurn whether the successor goes before waiters of other clients
      */
@@ -355,7 +355,7 @@ public final class Handoff implements Renewals.Rescue {
      *
      * @param keep whether the successor goes before waiters of other clients
      * @param untilNanos the deadline of the hold
-     * @param onEnd told once whether the hold ends in good order, as soon as that is known: by the first answer, or
+     * @param onEnd gets once whether the hold ends without a loss, as soon as that is known: by the first answer, or
      *     because there was none
      */
     public void release(Hold hold, boolean keep, long untilNanos, ReleaseEnd onEnd) {
@@ -381,7 +381,7 @@ public final class Handoff implements Renewals.Rescue {
     @FunctionalInterface
     public interface ReleaseEnd {
 
-        /** Whether the hold ended in good order. */
+        /** Whether the hold ended without a loss. */
         void ended(boolean inGoodOrder);
     }
 
@@ -478,7 +478,7 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** The release of a hold of which no caller was told, for which a departing thread waits a moment. */
+    /** The release of a hold that no caller got, for which a departing thread waits a moment. */
     private final class GivenBack extends Release {
 
         private final Remainder rest;
@@ -528,7 +528,7 @@ public final class Handoff implements Renewals.Rescue {
                     && Answer.isGone(reply)
                     && !reply.resent()
                     && hold.releaseFailed(clock.nanoTime() >= untilNanos)) {
-                // Whoever declares the loss ends the turn as well.
+                // The thread that declares the loss ends the turn as well.
                 hold.keepFor(0);
                 end(false);
                 return DONE;
@@ -636,8 +636,7 @@ public final class Handoff implements Renewals.Rescue {
         private @Nullable Turn turn;
 
         /**
-         * The reply passes on {@code turn}, if not null; {@code rest}, if not null, is told when the leave was
-         * answered.
+         * The reply passes on {@code turn}, if not null; {@code rest}, if not null, learns when the leave was answered.
          */
         Leave(Attempt gone, @Nullable Turn turn, @Nullable Remainder rest) {
             super(clock, gone.keys.lock(), untilNanos(gone.leaseMillis));

@@ -193,7 +193,7 @@ public final class Heartbeats implements Task {
                 try {
                     leaveIfEnded();
                 } catch (Throwable e) {
-                    // What the request may have left behind in Redis then lapses with its claim.
+                    // The traces of the request in Redis then lapse with its claim.
                 }
             }
         }

@@ -52,7 +52,7 @@ public final class Lookout implements Task {
         long next = Long.MAX_VALUE;
         Set<String> locks = new HashSet<>();
         for (Attempt attempt : attempts.all()) {
-            // First: it may get a place meanwhile, with a time of its own.
+            // Before the rest: the attempt may get a place meanwhile, with a time of its own.
             long seen = attempt.nextHeartbeatNanos();
             if (attempt.isInLocalQueue()) {
                 locks.add(attempt.keys.lock());

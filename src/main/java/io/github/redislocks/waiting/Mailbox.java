@@ -142,7 +142,7 @@ public final class Mailbox implements Ping {
     /** Has it opened, without waiting for that. */
     public void want() {
         startReader();
-        // It may be in the pause before its next try.
+        // The thread may be in the pause before its next try.
         wanted = true;
         reader.wake();
     }
@@ -266,7 +266,8 @@ public final class Mailbox implements Ping {
         long token = Long.parseLong(parts[1]);
         if (token == 0 && !parts[2].equals("0")) {
             if (attempt != null) {
-                // First: it may become a hold at this moment, which knows of the doubt or is found below.
+                // Attempts before holds: an attempt may become a hold at this moment, which knows of the doubt or is
+                // found below.
                 onDoubt.accept(attempt);
             }
             onForced.forced(number, Long.parseLong(parts[2]));

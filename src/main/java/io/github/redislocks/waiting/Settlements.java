@@ -59,13 +59,13 @@ public final class Settlements {
         return new Settlement(attempt, limit, lost);
     }
 
-    /** What became of a grant. */
+    /** The outcome of a grant. */
     public enum Result {
-        /** It has become a hold. */
+        /** The grant has become a hold. */
         HELD,
-        /** It cannot be dated yet, or replicas have not confirmed it: to be settled again after a pause. */
+        /** The grant cannot be dated yet, or replicas have not confirmed it: to be settled again after a pause. */
         OPEN,
-        /** It may have lapsed, or does not count after a failover: the attempt has to continue without it. */
+        /** The grant may have lapsed, or does not count after a failover: the attempt has to continue without it. */
         LAPSED
     }
 
@@ -269,7 +269,7 @@ public final class Settlements {
             if (settings.watchDeletions()) {
                 renewal = Math.min(renewal, now + Timing.UNWATCHED_NANOS);
             }
-            // One record of a loss is enough for everything that the thread still has to unlock.
+            // A single record of a loss is enough for everything that the thread still has to unlock.
             Hold older = lost == null || lost.isUntold() ? null : lost.below;
             Hold below = older == null ? lost : older;
             Hold hold = attempt.maxHoldMillis == 0

@@ -21,9 +21,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The watchdog task that logs calls which have waited for long, and who has the lock. Redis is asked for that once for
- * all calls for a lock that are slow by then; each call is logged once at most, and each lock once in the time after
- * which a wait is slow.
+ * The watchdog task that logs calls which have waited for long, and the holder of the lock. Redis is asked for that
+ * once for all calls for a lock that are slow by then; each call is logged once at most, and each lock once in the time
+ * after which a wait is slow.
  */
 public final class SlowWaits implements Task {
 
@@ -41,7 +41,7 @@ public final class SlowWaits implements Task {
     /** The locks that are waited for here, by their keys; of the watchdog's thread. */
     private final Map<String, Waited> locks = new HashMap<>();
 
-    /** One that calls of this client wait for. */
+    /** A lock that calls of this client wait for. */
     private static final class Waited {
 
         /** When it was last logged; those that were slow by then need not be logged again. */

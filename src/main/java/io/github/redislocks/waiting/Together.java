@@ -60,8 +60,8 @@ public final class Together {
     }
 
     /**
-     * Takes them if they are free, and waits for one reply at most. If not all are had, those that are among the holds
-     * are still to be given back.
+     * Takes them if they are free, and waits for one reply at most. If not all are acquired, those that are among the
+     * holds are still to be given back.
      *
      * @param within whether the caller waits, and how long it waits for the reply
      * @param had where the holds are put

@@ -8,7 +8,7 @@ import io.github.redislocks.watchdog.Watchdog;
  *
  * @param attempts the calls under way
  * @param localQueue those that wait behind one of this client
- * @param mailbox where it is told of grants
+ * @param mailbox receives the grants
  * @param handoff passes the turn on, and leaves
  * @param settlements makes a grant a hold
  * @param losses tells of holds that were lost
