@@ -99,7 +99,7 @@ public final class RedisMultiLock implements MultiLock {
 
     @Override
     public CompletableFuture<Optional<MultiLockHandle>> tryAcquireAsync(Duration wait) {
-        long nanos = nanos(wait);
+        long nanos = Math.max(0, nanos(wait));
         long began = client.clock.nanoTime();
         return acquireAsync(() -> several.limit(nanos - (client.clock.nanoTime() - began)), AcquireFuture.trying());
     }

@@ -11,6 +11,7 @@ public final class DutyLoop {
 
     private final Runnable task;
     private final Thread thread;
+    private final String report;
     private volatile boolean closed;
     /** Used by the thread itself only. */
     private long pauseNanos = MIN_PAUSE_NANOS;
@@ -23,6 +24,8 @@ public final class DutyLoop {
     public DutyLoop(Threads threads, String role, Runnable task) {
         this.task = task;
         this.thread = threads.make(role, this::run);
+        // Built here: with a full heap, an allocation by the thread outside of its try would end the thread.
+        this.report = "The thread " + thread.getName() + " met an error and goes on";
     }
 
     /** Starts the thread; throws {@link OutOfMemoryError} if the system does not give one. */
@@ -51,8 +54,6 @@ public final class DutyLoop {
     }
 
     private void run() {
-        // Built now: with a full heap, an allocation in the catch would end the thread.
-        String report = "The thread " + thread.getName() + " met an error and goes on";
         while (!closed) {
             try {
                 task.run();

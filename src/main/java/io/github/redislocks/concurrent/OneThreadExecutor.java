@@ -26,7 +26,7 @@ public final class OneThreadExecutor extends WorkerPool {
         if (!getQueue().isEmpty()) {
             try {
                 prestartCoreThread();
-            } catch (Error noThread) {
+            } catch (RuntimeException | Error noThread) {
                 // The next call of this method tries again.
             }
         }

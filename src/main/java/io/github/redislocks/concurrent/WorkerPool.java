@@ -31,7 +31,10 @@ class WorkerPool extends ThreadPoolExecutor {
     public final void execute(Runnable task) {
         try {
             super.execute(() -> run(task));
-        } catch (Error noThread) {
+        } catch (RejectedExecutionException refused) {
+            throw refused;
+        } catch (RuntimeException | Error noThread) {
+            // A thread factory of the user may throw anything.
             throw new RejectedExecutionException("no thread could be started: " + noThread.getMessage(), noThread);
         }
     }

@@ -50,9 +50,9 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
 
     /** Starts to acquire the first lock; returns at once. */
     public void start() {
-        ask();
         // A user who completes the future does not want the locks any more.
         future.onEnd(this::cancel);
+        ask();
     }
 
     private void cancel() {
@@ -85,6 +85,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
                 end();
             }
         } catch (RuntimeException | Error e) {
+            cancel();
             failed(e);
             if (e instanceof Error) {
                 throw e;
@@ -113,14 +114,20 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
 
     @Override
     public void busy() {
-        giveBack();
-        future.busy();
+        try {
+            giveBack();
+        } finally {
+            future.busy();
+        }
     }
 
     @Override
     public void failed(Throwable failure) {
-        giveBack();
-        future.failed(failure);
+        try {
+            giveBack();
+        } finally {
+            future.failed(failure);
+        }
     }
 
     private void giveBack() {

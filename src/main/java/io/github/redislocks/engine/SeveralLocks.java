@@ -244,8 +244,9 @@ public final class SeveralLocks {
                 watchdog.wakeAt(hold.warningNanos());
             }
         }
+        long by = byNanos(limit);
         for (int i = 0; i < last && !renewed; i++) {
-            parts.get(i).fix(had[i], byNanos(limit));
+            parts.get(i).fix(had[i], by);
         }
     }
 

@@ -287,8 +287,9 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         lastToken = 0;
         lostToken = 0;
         confirmedNanos = acquired.acquiredNanos;
-        watched.add(this);
         lease.set(acquired);
+        // After the lease is visible: a walk that removes this residence checks the lease again.
+        watched.add(this);
         turns.beginSlice(clock.nanoTime());
     }
 
@@ -450,10 +451,13 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     public void passOn(long now) {
         IDLE_SINCE.lazySet(this, now);
         HOLDING.lazySet(this, null);
-        if (lease.get() == null) {
-            unwatch();
+        try {
+            if (lease.get() == null) {
+                unwatch();
+            }
+        } finally {
+            endTurn();
         }
-        endTurn();
     }
 
     /**

@@ -200,7 +200,15 @@ public final class Residences extends Layer {
             } else {
                 residence.recall(lease.attempt, clock.nanoTime());
                 // Answered when the turn ends, which is with the release.
-                residence.ask(answer);
+                boolean asked = false;
+                try {
+                    residence.ask(answer);
+                    asked = true;
+                } finally {
+                    if (!asked) {
+                        residence.endTurn();
+                    }
+                }
                 giveUp(residence, lease, LockGivenUp.Reason.RECALLED, null);
             }
             return true;
@@ -408,12 +416,13 @@ public final class Residences extends Layer {
         @Override
         public void ended(boolean inGoodOrder) {
             try {
-                if (inGoodOrder) {
-                    givenUp(told);
-                } else {
+                if (!inGoodOrder) {
                     losses.ended(lease);
                 }
                 holds.remove(lease);
+                if (inGoodOrder) {
+                    givenUp(told);
+                }
             } finally {
                 released(residence, lease);
             }

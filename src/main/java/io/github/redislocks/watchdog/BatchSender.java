@@ -12,6 +12,7 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -266,7 +267,7 @@ public final class BatchSender implements Runnable {
         for (Job job : jobs) {
             calls.add(job.call(sent, timeout));
         }
-        List<Outcome> outcomes = redis.runAll(calls, timeout);
+        List<Outcome> outcomes = outcomes(calls, timeout);
         long took = clock.nanoTime() - sent;
         pipeline = PIPELINE * (1 + Math.min(MAX_FACTOR, took / FAR_NANOS));
         leastNanos = Math.max(NEAR_TIMEOUT_NANOS, Math.min(FAR_TIMEOUT_NANOS, LEAST_TRIPS * took));
@@ -284,6 +285,16 @@ public final class BatchSender implements Runnable {
             }
         }
         return answered || !silent;
+    }
+
+    /** Sends the calls and returns an outcome of each: unanswered after an error, so that each job has a next time. */
+    private List<Outcome> outcomes(List<Call> calls, long timeout) {
+        try {
+            return redis.runAll(calls, timeout);
+        } catch (RuntimeException | Error e) {
+            Loggers.INTERNAL.error("The watchdog could not send a batch", e);
+            return Collections.nCopies(calls.size(), LOST);
+        }
     }
 
     /** Passes an outcome to its job, and notes whether the server answered. */

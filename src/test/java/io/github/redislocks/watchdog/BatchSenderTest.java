@@ -321,15 +321,16 @@ class BatchSenderTest {
         }
     }
 
+    /** A job without an outcome would be due again at once, so that the walk and the sender would not rest. */
     @Test
-    void run_thatMeetsAnError_endsTheJobs() {
+    void run_thatMeetsAnError_countsTheJobsAsUnanswered() {
         server = calls -> {
             throw new OutOfMemoryError("of the test");
         };
         Question job = new Question();
         sender.send(new ArrayList<>(List.of(job)), false);
-        assertThat(catchThrowable(sender::run)).isInstanceOf(OutOfMemoryError.class);
-        assertThat(job.told).containsExactly("begin", "end");
+        sender.run();
+        assertThat(job.told).hasSize(3).startsWith("begin").endsWith("end");
         assertThat(sender.isFree()).isTrue();
     }
 
