@@ -117,7 +117,7 @@ class TimedRequestTest extends JedisRedisFixture {
                 return "nothing";
             }
         };
-        assertThatThrownBy(() -> exchange.perform(true)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> exchange.perform(true)).isInstanceOf(Unanswered.class);
         assertThat(pool.enter(System.nanoTime())).isTrue();
     }
 
