@@ -177,9 +177,10 @@ final class Client {
         if (parts.holds.all().isEmpty()) {
             return;
         }
-        long now = world.now(number);
         for (Hold hold : parts.holds.all()) {
             boolean again = isOver(hold);
+            // After the line above: the calling thread may stand still anywhere here, and an older time proves nothing.
+            long now = world.now(number);
             if (hold.isValid(now)) {
                 all.add(hold);
                 if (now > hold.endNanos()) {
