@@ -160,7 +160,7 @@ class ResidenceLinearizabilityTest {
         }
     }
 
-    /** One thread at a time has it, until it is over. */
+    /** A lease of one thread at a time, until it is over. */
     public static class ResidenceModel {
 
         private final long[] taken = new long[THREADS];

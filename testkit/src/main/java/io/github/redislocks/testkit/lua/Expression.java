@@ -24,7 +24,7 @@ abstract class Expression {
         return false;
     }
 
-    /** Its name in errors: {@code local 'x' (a nil value)}. */
+    /** The name of the expression in errors: {@code local 'x' (a nil value)}. */
     String named(Object value) {
         return "a " + LuaValues.type(value) + " value";
     }
