@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.engine.Inside;
 import io.github.redislocks.quorum.Quorum;
@@ -12,6 +13,7 @@ import io.github.redislocks.quorum.QuorumNode;
 import io.github.redislocks.redis.Redis;
 import java.time.Duration;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
@@ -21,6 +23,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A client of a quorum in a process where no thread can be started. */
 @Timeout(60)
@@ -35,6 +39,8 @@ class QuorumThreadsTest {
     private final QuorumTwins.Client client = masters.connect();
     private final Quorum quorum = (Quorum) Inside.of(client.locks.client()).redis();
     private final Set<ThreadPoolExecutor> scarce = ConcurrentHashMap.newKeySet();
+    /** The failure of a factory that gives no thread. */
+    private volatile Throwable scarcity = new OutOfMemoryError("unable to create native thread, of the test");
 
     @BeforeEach
     void letThreadsEndSoon() {
@@ -57,7 +63,7 @@ class QuorumThreadsTest {
         ThreadFactory threads = pool.getThreadFactory();
         pool.setThreadFactory(work -> {
             if (scarce.contains(pool)) {
-                throw new OutOfMemoryError("unable to create native thread, of the test");
+                Steps.rethrow(scarcity);
             }
             return threads.newThread(work);
         });
@@ -72,8 +78,16 @@ class QuorumThreadsTest {
         });
     }
 
-    @Test
-    void tryLock_noThreads_saysSoAndTheNextOneHasTheLock() {
+    private void throwsExceptions(boolean exceptions) {
+        if (exceptions) {
+            scarcity = new IllegalStateException(scarcity.getMessage());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void tryLock_noThreads_saysSoAndTheNextOneHasTheLock(boolean exceptions) {
+        throwsExceptions(exceptions);
         noThreadsFor("ABCDE");
         assertThatThrownBy(client.lock::tryLock)
                 .isInstanceOf(LockUnavailableException.class)
@@ -85,8 +99,10 @@ class QuorumThreadsTest {
         await().atMost(SOON).until(() -> masters.votes().isEmpty());
     }
 
-    @Test
-    void unlock_noThreadForAMaster_endsItsVoteWithTheNextCall() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void unlock_noThreadForAMaster_endsItsVoteWithTheNextCall(boolean exceptions) {
+        throwsExceptions(exceptions);
         client.lock.lock();
         await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
         noThreadsFor("A");
@@ -97,6 +113,22 @@ class QuorumThreadsTest {
         await().atMost(SOON).until(() -> masters.votes().isEmpty());
         // A vote ends on the master before the client has the answer.
         await().atMost(SOON).until(() -> quorum.nodes.stream().allMatch(node -> node.remembered() == 0));
+    }
+
+    /** The background asks, by threads of its own. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void releaseAsync_noThreadForAMaster_endsTheVotesOfTheOthers(boolean exceptions) throws InterruptedException {
+        throwsExceptions(exceptions);
+        LockHandle handle = client.lock.acquire();
+        await().atMost(SOON).until(() -> masters.votes().equals("ABCDE"));
+        noThreadsFor("A");
+        CompletionStage<Boolean> released = handle.releaseAsync();
+        await().atMost(SOON).until(() -> masters.votes().equals("A"));
+        assertThat(released).succeedsWithin(SOON).isEqualTo(true);
+        scarce.clear();
+        assertThat(client.lock.isLocked()).isFalse();
+        await().atMost(SOON).until(() -> masters.votes().isEmpty());
     }
 
     @Test
@@ -124,8 +156,10 @@ class QuorumThreadsTest {
         client.lock.unlock();
     }
 
-    @Test
-    void message_noThreadForAMaster_isSentToTheOthers() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void message_noThreadForAMaster_isSentToTheOthers(boolean exceptions) {
+        throwsExceptions(exceptions);
         Redis.Subscription subscription = masters.server('E').subscribe("channel", SOON.toNanos());
         noThreadsFor("A");
         assertThatCode(() -> quorum.publish("channel", "hello", SOON.toNanos())).doesNotThrowAnyException();

@@ -13,9 +13,17 @@ public final class Steps {
         this.steps = List.of(steps);
     }
 
-    /** Runs all steps, and then throws what was thrown first. */
+    /** Runs all steps, and then throws what was thrown first. Allocates nothing, since the heap may be full. */
     public void run() {
-        forEach(steps, Runnable::run);
+        Throwable first = null;
+        for (int i = 0; i < steps.size(); i++) {
+            try {
+                steps.get(i).run();
+            } catch (RuntimeException | Error e) {
+                first = first == null ? e : first;
+            }
+        }
+        rethrow(first);
     }
 
     /** Runs the step for each of the elements, and then throws what was thrown first. */

@@ -2,7 +2,9 @@ package io.github.redislocks.concurrent;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.management.ThreadMXBean;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -64,6 +66,28 @@ class DutyLoopTest {
         loop.start();
         loop.thread().join();
         assertThat(turns[0]).isEqualTo(2);
+    }
+
+    /** With a full heap, an allocation in front of the task would end the thread. */
+    @Test
+    void loop_beforeItsFirstTask_allocatesNothing() throws InterruptedException {
+        ThreadMXBean heap = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long[] allocated = new long[2];
+        Threads threads = Threads.of(
+                work -> new Thread(() -> {
+                    allocated[0] = heap.getCurrentThreadAllocatedBytes();
+                    work.run();
+                }),
+                "test");
+        AtomicReference<DutyLoop> self = new AtomicReference<>();
+        DutyLoop loop = new DutyLoop(threads, "duty", () -> {
+            allocated[1] = heap.getCurrentThreadAllocatedBytes();
+            self.get().close();
+        });
+        self.set(loop);
+        loop.start();
+        loop.thread().join();
+        assertThat(allocated[1]).isEqualTo(allocated[0]);
     }
 
     @Test

@@ -15,6 +15,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 @Timeout(60)
 class OneThreadExecutorTest {
@@ -64,16 +66,36 @@ class OneThreadExecutorTest {
         assertThat(threads).hasSize(1);
     }
 
-    @Test
-    void revive_afterTheThreadDied_runsTheWaitingTasks() {
-        AtomicBoolean scarce = new AtomicBoolean();
-        ThreadFactory daemons = Threads.daemons("test-one");
-        OneThreadExecutor one = new OneThreadExecutor(MOST, 60, task -> {
-            if (scarce.get()) {
+    /** The ways in which a factory of the user gives no thread. */
+    enum Scarcity implements ThreadFactory {
+        ERROR {
+            @Override
+            public Thread newThread(Runnable task) {
                 throw new OutOfMemoryError("of the test");
             }
-            return daemons.newThread(task);
-        });
+        },
+        EXCEPTION {
+            @Override
+            public Thread newThread(Runnable task) {
+                throw new IllegalStateException("of the test");
+            }
+        },
+        NO_THREAD {
+            @Override
+            public Thread newThread(Runnable task) {
+                return null;
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void revive_afterTheThreadDied_runsTheWaitingTasks(Scarcity scarcity) {
+        AtomicBoolean scarce = new AtomicBoolean();
+        ThreadFactory daemons = Threads.daemons("test-one");
+        ThreadFactory users = task -> (scarce.get() ? scarcity : daemons).newThread(task);
+        OneThreadExecutor one =
+                new OneThreadExecutor(MOST, 60, Threads.of(users, "test").factory("one"));
         one.execute(this::waitAndNote);
         // Added to the queue itself, since the thread survives the errors of tasks.
         one.getQueue().add(() -> {
@@ -81,9 +103,9 @@ class OneThreadExecutorTest {
         });
         one.execute(this::note);
         scarce.set(true);
-        one.revive();
         gate.countDown();
         await().dontCatchUncaughtExceptions().until(() -> one.getPoolSize() == 0);
+        one.revive();
         assertThat(done).hasValue(1);
         scarce.set(false);
         one.revive();
@@ -102,15 +124,14 @@ class OneThreadExecutorTest {
         assertThat(threads).hasSize(1);
     }
 
-    @Test
-    void execute_whileNoThreadCanBeStarted_isRefusedWithTheError() {
-        OutOfMemoryError scarce = new OutOfMemoryError("of the test");
-        OneThreadExecutor one = new OneThreadExecutor(MOST, 60, task -> {
-            throw scarce;
-        });
+    @ParameterizedTest
+    @EnumSource
+    void execute_whileNoThreadCanBeStarted_isRefusedWithTheCause(Scarcity scarcity) {
+        OneThreadExecutor one =
+                new OneThreadExecutor(MOST, 60, Threads.of(scarcity, "test").factory("one"));
         assertThatThrownBy(() -> one.execute(this::note))
                 .isInstanceOf(RejectedExecutionException.class)
-                .hasCause(scarce);
+                .hasCauseInstanceOf(scarcity == Scarcity.ERROR ? OutOfMemoryError.class : IllegalStateException.class);
         one.shutdownNow();
     }
 
