@@ -198,16 +198,13 @@ public final class Residences extends Layer {
                 residence.endTurn();
                 answer.run();
             } else {
-                residence.recall(lease.attempt, clock.nanoTime());
-                // Answered when the turn ends, which is with the release.
-                boolean asked = false;
                 try {
+                    residence.recall(lease.attempt, clock.nanoTime());
+                    // Answered when the turn ends, which is with the release.
                     residence.ask(answer);
-                    asked = true;
-                } finally {
-                    if (!asked) {
-                        residence.endTurn();
-                    }
+                } catch (RuntimeException | Error e) {
+                    residence.endTurn();
+                    throw e;
                 }
                 giveUp(residence, lease, LockGivenUp.Reason.RECALLED, null);
             }

@@ -1,6 +1,7 @@
 package io.github.redislocks.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLost;
@@ -53,8 +54,31 @@ class ResidenceTest {
         }
     };
 
-    private final Residence residence =
-            new Residence(clock, "client:r1", LockKeys.of("p", "a"), ended(), new HashSet<>());
+    private final WalkedSet watched = new WalkedSet();
+    private final Residence residence = new Residence(clock, "client:r1", LockKeys.of("p", "a"), ended(), watched);
+
+    /** The residences that the watchdog looks at. A walk comes right after each addition. */
+    private static final class WalkedSet extends HashSet<Residence> {
+
+        private static final long serialVersionUID = 1;
+
+        private boolean full;
+
+        @Override
+        public boolean add(Residence added) {
+            boolean isNew = super.add(added);
+            added.unwatch();
+            return isNew;
+        }
+
+        @Override
+        public boolean remove(Object removed) {
+            if (full) {
+                throw new OutOfMemoryError("of the test");
+            }
+            return super.remove(removed);
+        }
+    }
 
     private Residence.Ended ended() {
         Losses losses = new Losses(time, (keys, attempt) -> {}, new EventNotifier(List.of()), () -> {});
@@ -112,6 +136,25 @@ class ResidenceTest {
         assertThat(Objects.requireNonNull(residence.lossOfUnlocked(LockLost.Reason.TAKEN))
                         .token())
                 .isEqualTo(token);
+    }
+
+    @Test
+    void lease_thatBeginsDuringAWalk_isWatched() {
+        assertThat(residence.tryTurn()).isTrue();
+        beginLease();
+        assertThat(watched).containsExactly(residence);
+    }
+
+    @Test
+    void passOn_thatMeetsAnError_endsTheTurn() {
+        assertThat(residence.tryTurn()).isTrue();
+        beginLease();
+        Hold lease = Objects.requireNonNull(residence.lease());
+        assertThat(residence.take(lease, new Owner("client:1"), 0)).isNotNull();
+        residence.ended(lease);
+        watched.full = true;
+        assertThatThrownBy(() -> residence.passOn(1_000_000)).isInstanceOf(OutOfMemoryError.class);
+        assertThat(residence.isTurnFree()).isTrue();
     }
 
     @Test

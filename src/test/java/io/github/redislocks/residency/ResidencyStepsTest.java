@@ -79,6 +79,18 @@ class ResidencyStepsTest extends SteppedResidence {
     }
 
     @Test
+    void tryOfAnother_whoseNotingMeetsAnError_leavesTheTurnFree() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        clock.failReadings(1, 1);
+        assertThatThrownBy(() -> residences.byTry(KEY, "another", 1)).isInstanceOf(InternalError.class);
+        clock.heal();
+        assertThat(residence().isTurnFree()).isTrue();
+        kept.lock(LEASE, true);
+        kept.unlock();
+    }
+
+    @Test
     void releaseThatFindsNothing_isALossOfTheThread() {
         kept.lock(LEASE, true);
         residence().recall(residence().lease().attempt, clock.nanoTime());
