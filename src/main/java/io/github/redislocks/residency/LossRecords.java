@@ -1,5 +1,6 @@
 package io.github.redislocks.residency;
 
+import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.state.HoldKey;
 import io.github.redislocks.state.LockKeys;
@@ -58,13 +59,13 @@ public final class LossRecords {
 
     /** Tells what is not told yet, and forgets what nobody will unlock. Returns when to look again. */
     long inspect(ThreadLosses losses, long now) {
+        Steps.forEach(latest.values(), lost -> tell(lost, losses));
         long next = Long.MAX_VALUE;
         for (ThreadHold lost : latest.values()) {
-            losses.ended(lost);
             if (lost.owner().isAlive()) {
                 next = Math.min(next, now + (lost.isUntold() ? UNTOLD_NANOS : LOOK_AGAIN_NANOS));
             } else {
-                latest.remove(lost);
+                forget(lost);
             }
         }
         int tooMany = latest.size() - Renewals.LOSSES;
@@ -73,8 +74,21 @@ public final class LossRecords {
                     .sorted(Comparator.comparingLong(ThreadHold::acquiredNanos))
                     .limit(tooMany)
                     .toList()
-                    .forEach(latest::remove);
+                    .forEach(this::forget);
         }
         return next;
+    }
+
+    /** Tells a thread's losses of a lock, of which the latest may have come before an earlier one was told. */
+    private static void tell(ThreadHold latest, ThreadLosses losses) {
+        for (ThreadHold lost = latest; lost != null; lost = lost.earlier()) {
+            losses.ended(lost);
+        }
+    }
+
+    /** Removes a thread's records of a lock, unless a later loss has come meanwhile. */
+    @SuppressWarnings("ReferenceEquality")
+    private void forget(ThreadHold lost) {
+        latest.computeIfPresent(lost, (key, present) -> present == lost ? null : present);
     }
 }

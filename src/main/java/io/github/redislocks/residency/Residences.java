@@ -7,6 +7,7 @@ import io.github.redislocks.LockInspection;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.engine.Layer;
 import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.engine.Sync;
@@ -508,20 +509,22 @@ public final class Residences extends Layer {
         if (!any) {
             return Long.MAX_VALUE;
         }
-        long next = records.inspect(threadLosses, now);
+        long next;
         Departure together = new Departure();
         try {
-            return Math.min(next, inspectWatched(now, together));
+            next = inspectWatched(now, together);
         } finally {
             together.leave();
         }
+        // After the walk: an error in these costs no lease its heartbeat.
+        Steps.forEach(watched, residence -> residence.rescue(handoff::rescue));
+        return Math.min(next, records.inspect(threadLosses, now));
     }
 
     private long inspectWatched(long now, Departure together) {
         long next = Long.MAX_VALUE;
         List<Kept> kept = new ArrayList<>();
         for (Residence residence : watched) {
-            residence.rescue(handoff::rescue);
             Hold lease = residence.lease();
             if (lease == null) {
                 residence.unwatch();

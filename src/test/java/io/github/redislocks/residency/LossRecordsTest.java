@@ -1,12 +1,19 @@
 package io.github.redislocks.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.LockLost;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The records of losses under a lease, which threads that find a loss may make at any time. */
@@ -14,13 +21,19 @@ class LossRecordsTest {
 
     private final LockKeys keys = LockKeys.of("p", "a");
     private final Owner owner = new Owner("client:1");
+    private final FakeClock clock = new FakeClock();
+    private final EventNotifier events = new EventNotifier(List.of());
     private final LossRecords records = new LossRecords();
 
     private ThreadHold hold(long token) {
+        return hold(token, keys, owner, lost -> {});
+    }
+
+    private ThreadHold hold(long token, LockKeys lock, Owner of, ThreadHold.Turn turn) {
         Attempt attempt = new Attempt(
-                7, keys, new Owner("client:r1"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
+                7, lock, new Owner("client:r1"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
         Hold lease = new Hold(attempt, new Attempt.Grant(5, false, Long.MAX_VALUE, 0, true), 0, 10, null);
-        return new ThreadHold(lost -> {}, lease, owner, token, false, 0);
+        return new ThreadHold(turn, lease, of, token, false, 0);
     }
 
     @Test
@@ -51,5 +64,58 @@ class LossRecordsTest {
         assertThat(records.of(keys, owner)).isSameAs(second);
         records.remove(second);
         assertThat(records.of(keys, owner)).isSameAs(first);
+    }
+
+    /** Records a loss that is not told yet. */
+    private ThreadHold lost(ThreadHold hold) {
+        hold.begin();
+        assertThat(hold.lose(LockLost.Reason.TAKEN)).isTrue();
+        records.add(hold);
+        return hold;
+    }
+
+    private void inspect() {
+        records.inspect(new ThreadLosses(new Losses(clock, (of, attempt) -> {}, events, () -> {})), clock.nanoTime());
+    }
+
+    @Test
+    void earlierLoss_thatCouldNotBeTold_isTold() {
+        ThreadHold first = lost(hold(5));
+        ThreadHold second = lost(hold(6));
+        inspect();
+        assertThat(second.isUntold()).isFalse();
+        assertThat(first.isUntold()).isFalse();
+    }
+
+    @Test
+    void lossWhoseTellingMeetsAnError_keepsNoOtherUntold() {
+        List<ThreadHold> told = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            told.add(lost(hold(5, LockKeys.of("p", "b" + i), owner, lost -> {})));
+        }
+        lost(hold(5, keys, owner, lost -> {
+            throw new OutOfMemoryError("of the test");
+        }));
+        assertThatThrownBy(this::inspect).isInstanceOf(OutOfMemoryError.class);
+        assertThat(told).noneMatch(ThreadHold::isUntold);
+    }
+
+    @Test
+    void record_ofAThreadThatHasEnded_isForgotten_butNotALaterOne() {
+        ThreadHold[] later = new ThreadHold[1];
+        Owner ended = new Owner("client:2") {
+            @Override
+            public boolean isAlive() {
+                if (later[0] == null) {
+                    later[0] = lost(hold(6, keys, this, lost -> {}));
+                }
+                return false;
+            }
+        };
+        lost(hold(5, keys, ended, lost -> {}));
+        inspect();
+        assertThat(records.of(keys, ended)).isSameAs(later[0]);
+        inspect();
+        assertThat(records.of(keys, ended)).isNull();
     }
 }

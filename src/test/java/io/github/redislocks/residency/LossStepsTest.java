@@ -158,6 +158,42 @@ class LossStepsTest extends SteppedResidence {
     }
 
     @Test
+    void lossWhoseTellingMeetsAnError_keepsNoLeaseFromItsHeartbeat() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        Hold lease = residence().lease();
+        ThreadHold lost = new ThreadHold(
+                hold -> {
+                    throw broken;
+                },
+                lease,
+                new Owner("client:first"),
+                1,
+                false,
+                0);
+        lost.begin();
+        assertThat(lost.lose(LockLost.Reason.TAKEN)).isTrue();
+        residences.records.add(lost);
+        clock.advanceMillis(2_000);
+        long now = clock.nanoTime();
+        assertThatThrownBy(() -> residences.inspect(now, now, (key, job) -> {})).isSameAs(broken);
+        assertThat(lease.nextRenewalNanos()).isEqualTo(now);
+    }
+
+    @Test
+    void holdWhoseRescueMeetsAnError_keepsNoLeaseFromItsHeartbeat() {
+        kept.lock(LEASE, true);
+        Hold lease = residence().lease();
+        residence().holding().stranded = true;
+        clock.advanceMillis(2_000);
+        long now = clock.nanoTime();
+        clock.failReadings(1, 100);
+        assertThatThrownBy(() -> residences.inspect(now, now, (key, job) -> {})).isInstanceOf(InternalError.class);
+        clock.heal();
+        assertThat(lease.nextRenewalNanos()).isEqualTo(now);
+    }
+
+    @Test
     void loss_thatIsBeingTold_isLookedAtSoon_sinceItsTellerMayMeetAnError() {
         sync.lock(LEASE, true);
         Hold hold = client.holds.all().iterator().next();
