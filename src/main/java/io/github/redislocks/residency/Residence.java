@@ -80,6 +80,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     private volatile @Nullable Thread waiter;
     /** Whether somebody may have waited in Redis when the lease was acquired; written under the turn. */
     private volatile boolean foundOthers;
+    /** The last lease that has begun, whose tokens the next fields are; written under the turn, before them. */
+    private volatile @Nullable Hold tokensOf;
     /** The last token of a thread's hold under the lease, 0 before the first; guarded by the turn. */
     private volatile long lastToken;
     /** The token of the last of those holds that was lost, and so told; 0 if none was. */
@@ -284,6 +286,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
 
     /** Notes the lease that was acquired. Call under the turn. */
     public void begin(Hold acquired) {
+        tokensOf = acquired;
         lastToken = 0;
         lostToken = 0;
         confirmedNanos = acquired.acquiredNanos;
@@ -494,14 +497,13 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
             losses.ended(local);
         }
         losses.endTurn(from);
+        // Before the lease is forgotten: the next one has tokens of its own.
+        LockLost unlocked = local == null && reason == LockLost.Reason.TAKEN ? lossOfUnlocked(from, reason) : null;
         if (!forget(from)) {
             return FollowUp.LATER;
         }
-        if (local == null && reason == LockLost.Reason.TAKEN) {
-            LockLost unlocked = lossOfUnlocked(reason);
-            if (unlocked != null) {
-                losses.tell(unlocked, from);
-            }
+        if (unlocked != null) {
+            losses.tell(unlocked, from);
         }
         return FollowUp.DONE;
     }
@@ -532,11 +534,18 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         }
     }
 
-    /** The loss of a lease by the thread that has unlocked since Redis last said that it is there; null if none has. */
+    /**
+     * The loss of a lease by the thread that has unlocked since Redis last said that the lease is there; null if none
+     * has, or if the next lease has begun.
+     */
     @Nullable
-    LockLost lossOfUnlocked(LockLost.Reason reason) {
-        return lastToken != lostToken && idleSinceNanos - confirmedNanos > 0
-                ? LockLost.of(keys.name(), lastToken, "a thread that has unlocked it since", reason)
+    @SuppressWarnings("ReferenceEquality")
+    LockLost lossOfUnlocked(Hold from, LockLost.Reason reason) {
+        long token = lastToken;
+        boolean isUntold = token != lostToken && idleSinceNanos - confirmedNanos > 0;
+        // Last: all that was read before is of this lease.
+        return isUntold && tokensOf == from
+                ? LockLost.of(keys.name(), token, "a thread that has unlocked it since", reason)
                 : null;
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.LossListener;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.FakeClock;
@@ -17,8 +18,9 @@ import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
@@ -54,6 +56,7 @@ class ResidenceTest {
         }
     };
 
+    private final Queue<LockLost> told = new ConcurrentLinkedQueue<>();
     private final WalkedSet watched = new WalkedSet();
     private final Residence residence = new Residence(clock, "client:r1", LockKeys.of("p", "a"), ended(), watched);
 
@@ -62,7 +65,8 @@ class ResidenceTest {
 
         private static final long serialVersionUID = 1;
 
-        private boolean full;
+        /** What happens at the next removal. */
+        private transient Runnable atRemoval = () -> {};
 
         @Override
         public boolean add(Residence added) {
@@ -73,15 +77,16 @@ class ResidenceTest {
 
         @Override
         public boolean remove(Object removed) {
-            if (full) {
-                throw new OutOfMemoryError("of the test");
-            }
+            Runnable now = atRemoval;
+            atRemoval = () -> {};
+            now.run();
             return super.remove(removed);
         }
     }
 
     private Residence.Ended ended() {
-        Losses losses = new Losses(time, (keys, attempt) -> {}, new EventNotifier(List.of()), () -> {});
+        Losses losses =
+                new Losses(time, (keys, attempt) -> {}, new EventNotifier(LossListener.to(told::add)), () -> {});
         return new Residence.Ended(new ThreadLosses(losses), new LossRecords(), new Holds());
     }
 
@@ -94,9 +99,25 @@ class ResidenceTest {
     }
 
     private void beginLease() {
+        beginLease(5);
+    }
+
+    /** Begins a lease whose first token is the given one. */
+    private Hold beginLease(long token) {
         Attempt attempt = new Attempt(
-                7, residence.keys, residence, new Attempt.Request(30_000, true, false), WaitLimit.endless());
-        residence.begin(new Hold(attempt, new Attempt.Grant(5, false, Long.MAX_VALUE, 0, true), 0, 10, null));
+                token, residence.keys, residence, new Attempt.Request(30_000, true, false), WaitLimit.endless());
+        Hold acquired = new Hold(attempt, new Attempt.Grant(token, false, Long.MAX_VALUE, 0, true), 0, 10, null);
+        residence.begin(acquired);
+        return acquired;
+    }
+
+    /** Begins a lease under which a thread has the lock and unlocks it. */
+    private Hold useNewLease(long token) {
+        assertThat(residence.tryTurn()).isTrue();
+        Hold acquired = beginLease(token);
+        assertThat(residence.take(acquired, new Owner("client:1"), 0)).isNotNull();
+        residence.passOn(1_000_000);
+        return acquired;
     }
 
     /** While another has the turn: starts a thread that waits for it, and is slow to take it. */
@@ -133,9 +154,29 @@ class ResidenceTest {
         assertThat(residence.tryTurn()).isTrue();
         lease.lose(LockLost.Reason.TAKEN);
         assertThat(residence.take(lease, owner, 1_000_000)).isNull();
-        assertThat(Objects.requireNonNull(residence.lossOfUnlocked(LockLost.Reason.TAKEN))
+        assertThat(Objects.requireNonNull(residence.lossOfUnlocked(lease, LockLost.Reason.TAKEN))
                         .token())
                 .isEqualTo(token);
+    }
+
+    @Test
+    void lossOfALease_isNoneOfAThreadThatHasUnlockedUnderTheNext() {
+        Hold first = useNewLease(5);
+        first.lose(LockLost.Reason.TAKEN);
+        residence.ended(first);
+        Hold second = useNewLease(20);
+        assertThat(residence.lossOfUnlocked(first, LockLost.Reason.TAKEN)).isNull();
+        assertThat(residence.lossOfUnlocked(second, LockLost.Reason.TAKEN)).isNotNull();
+    }
+
+    @Test
+    void lossOfALease_isToldForTheThreadThatHasUnlocked_thoughTheNextLeaseBegins() {
+        Hold first = useNewLease(5);
+        first.lose(LockLost.Reason.TAKEN);
+        watched.atRemoval = () -> useNewLease(20);
+        residence.lost(first, LockLost.Reason.TAKEN);
+        await().until(() -> !told.isEmpty());
+        assertThat(told).singleElement().extracting(LockLost::token).isEqualTo(5L);
     }
 
     @Test
@@ -152,7 +193,9 @@ class ResidenceTest {
         Hold lease = Objects.requireNonNull(residence.lease());
         assertThat(residence.take(lease, new Owner("client:1"), 0)).isNotNull();
         residence.ended(lease);
-        watched.full = true;
+        watched.atRemoval = () -> {
+            throw new OutOfMemoryError("of the test");
+        };
         assertThatThrownBy(() -> residence.passOn(1_000_000)).isInstanceOf(OutOfMemoryError.class);
         assertThat(residence.isTurnFree()).isTrue();
     }
