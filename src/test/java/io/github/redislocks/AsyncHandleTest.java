@@ -5,10 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.AcquireFuture;
+import io.github.redislocks.engine.RedisLockHandle;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.fixture.ForwardingRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
@@ -16,6 +20,7 @@ import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -54,6 +59,47 @@ class AsyncHandleTest extends FakeTime {
         assertThat(server.hash(KEY + ":waiters")).isEmpty();
         assertThat(inside.localQueue().size()).isZero();
         assertThat(inside.holds().all()).isEmpty();
+    }
+
+    /** As with a full heap. */
+    @Test
+    void acquireAsync_whoseResultCannotBeMade_failsAndFreesTheLock() {
+        Sync sync = locks.client().lock("job", false);
+        OutOfMemoryError full = new OutOfMemoryError("of the test");
+        AcquireFuture<LockHandle, LockHandle> failing = new AcquireFuture<>(
+                handle -> {
+                    throw full;
+                },
+                () -> null);
+        CompletableFuture<LockHandle> future =
+                new RedisLockHandle(locks.client(), sync).acquireAsync(WaitLimit.endless(), true, failing);
+        passUntil(future::isDone);
+        assertThatThrownBy(future::join).hasCause(full);
+        assertNothingLeft();
+    }
+
+    /** A thread factory of the user leaves the interrupt flag of the thread that goes on with acquisitions. */
+    @Test
+    void timedTry_ofAnInterruptedThread_endsByItsTime() {
+        RedisLocks interrupting = RedisLocks.builder()
+                .threadFactory(work -> {
+                    if (Thread.currentThread().getName().startsWith(ASYNC)) {
+                        Thread.currentThread().interrupt();
+                    }
+                    return new Thread(work);
+                })
+                .build(server.another(), clock);
+        clients.add(interrupting);
+        CompletableFuture<LockHandle> first = interrupting.reentrantLock("free").acquireAsync();
+        other.lock();
+        CompletableFuture<Optional<LockHandle>> second =
+                interrupting.reentrantLock("job").tryAcquireAsync(Duration.ofSeconds(2));
+        passUntil(first::isDone);
+        passUntil(second::isDone);
+        assertThat(second.join()).isEmpty();
+        other.unlock();
+        clients.remove(interrupting);
+        whileTimePasses(() -> true, interrupting::close);
     }
 
     @Test

@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Acquisitions of several locks for which no thread waits, and handles of several locks that stay taken. */
 class MultiLockAsyncTest extends FakeTime {
@@ -81,12 +83,17 @@ class MultiLockAsyncTest extends FakeTime {
         passUntil(this::isNothingLeft);
     }
 
-    @Test
-    void tryAcquireAsync_withoutTime_takesFreeLocksOnly() {
-        Optional<MultiLockHandle> held = await(several.tryAcquireAsync(Duration.ZERO));
+    @ParameterizedTest
+    @ValueSource(longs = {0, -1, Long.MIN_VALUE})
+    void tryAcquireAsync_withoutTime_takesFreeLocksOnly(long seconds) {
+        Duration none = Duration.ofSeconds(seconds);
+        Optional<MultiLockHandle> held = await(several.tryAcquireAsync(none));
         held.orElseThrow().close();
         theirs.lock();
-        assertThat(await(several.tryAcquireAsync(Duration.ZERO))).isEmpty();
+        CompletableFuture<Optional<MultiLockHandle>> busy = several.tryAcquireAsync(none);
+        long began = clock.nanoTime();
+        passUntil(() -> busy.isDone() || clock.nanoTime() - began > 5_000_000_000L);
+        assertThat(busy.getNow(null)).isEmpty();
         theirs.unlock();
         passUntil(this::isNothingLeft);
     }

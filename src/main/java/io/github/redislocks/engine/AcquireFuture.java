@@ -13,7 +13,7 @@ public final class AcquireFuture<H extends Handle, R> extends EndableFuture<R> {
     private final Function<H, R> resultOf;
     private final Supplier<R> busy;
 
-    private AcquireFuture(Function<H, R> resultOf, Supplier<R> busy) {
+    public AcquireFuture(Function<H, R> resultOf, Supplier<R> busy) {
         this.resultOf = resultOf;
         this.busy = busy;
     }

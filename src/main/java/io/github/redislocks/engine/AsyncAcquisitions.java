@@ -135,6 +135,8 @@ public final class AsyncAcquisitions {
     }
 
     private void turn() {
+        // Code of the user may have set the flag: a thread factory, or a dependent of a future.
+        Thread.interrupted();
         Pending first = next == null ? take() : next;
         if (first != null) {
             next = first.behind;
@@ -364,10 +366,13 @@ public final class AsyncAcquisitions {
             }
             try {
                 events.notifyHandle(() -> {
-                    if (events.isHeard()) {
-                        events.acquired(keys, hold, beganNanos, call);
+                    try {
+                        if (events.isHeard()) {
+                            events.acquired(keys, hold, beganNanos, call);
+                        }
+                    } finally {
+                        caller.acquired(hold);
                     }
-                    caller.acquired(hold);
                 });
             } catch (Throwable e) {
                 handoff.strand(hold);

@@ -109,6 +109,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
         handle = new RedisMultiLockHandle(client, several);
         had = new Held[had.length];
         count = 0;
+        parts.clear();
         ask();
     }
 

@@ -44,7 +44,13 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
                     @Override
                     public void acquired(Hold acquired) {
                         hold = acquired;
-                        future.acquired(RedisLockHandle.this);
+                        try {
+                            future.acquired(RedisLockHandle.this);
+                        } catch (Throwable e) {
+                            client.handoff.strand(acquired);
+                            future.failed(e);
+                            throw e;
+                        }
                     }
 
                     @Override

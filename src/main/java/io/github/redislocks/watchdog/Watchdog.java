@@ -245,10 +245,15 @@ public final class Watchdog {
         }
         BatchSender made =
                 new BatchSender(clock, redis, monitored, commandTimeoutNanos, ping(), this::wakeNow, threads, server);
-        made.start();
-        BatchSender other = senders.putIfAbsent(server, made);
-        if (other != null || scheduler.isClosed()) {
-            made.close();
+        // Until it is registered, so that an error leaves no thread that nobody knows.
+        BatchSender other = made;
+        try {
+            made.start();
+            other = senders.putIfAbsent(server, made);
+        } finally {
+            if (other != null || scheduler.isClosed()) {
+                made.close();
+            }
         }
         return other == null ? made : other;
     }
