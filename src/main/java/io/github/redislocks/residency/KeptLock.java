@@ -651,8 +651,8 @@ final class KeptLock extends Sync {
             residence.ended(local.lease);
             residence.passOn(clock.nanoTime());
             gives = false;
-            all.givenUp(told);
             all.turnEnded(residence);
+            all.givenUp(told);
         }
     }
 

@@ -543,7 +543,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     LockLost lossOfUnlocked(Hold from, LockLost.Reason reason) {
         long token = lastToken;
         boolean isUntold = token != lostToken && idleSinceNanos - confirmedNanos > 0;
-        // Last: all that was read before is of this lease.
+        // The begin of a lease writes this first, so what was read above is of the given lease.
         return isUntold && tokensOf == from
                 ? LockLost.of(keys.name(), token, "a thread that has unlocked it since", reason)
                 : null;

@@ -485,7 +485,7 @@ public final class Residences extends Layer {
         return residence.givingUp(lease, found == null ? otherwise : found);
     }
 
-    /** Has the listeners told of what has been given up now. Never throws. */
+    /** Tells the listeners of what has been given up now. Call last: this may throw an error. */
     void givenUp(@Nullable GivingUp told) {
         if (told != null) {
             long now = clock.nanoTime();

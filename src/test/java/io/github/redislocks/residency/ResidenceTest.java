@@ -65,7 +65,7 @@ class ResidenceTest {
 
         private static final long serialVersionUID = 1;
 
-        /** What happens at the next removal. */
+        /** The task of the test that runs at the next removal. */
         private transient Runnable atRemoval = () -> {};
 
         @Override
