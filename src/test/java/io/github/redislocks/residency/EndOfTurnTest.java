@@ -1,0 +1,80 @@
+package io.github.redislocks.residency;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.watchdog.PendingCommand;
+import java.time.Instant;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A thread that ends its turn looks once more whether another client wants the lock. */
+@Timeout(30)
+class EndOfTurnTest extends SteppedResidence {
+
+    /** The thread that stops where it reads the clock, until {@link #goOn}. */
+    private volatile Thread slow;
+
+    private final CountDownLatch goOn = new CountDownLatch(1);
+
+    @Override
+    protected Clock stepping() {
+        Clock all = super.stepping();
+        return new Clock() {
+            @Override
+            public long nanoTime() {
+                if (Thread.currentThread() == slow) {
+                    awaitGoOn();
+                }
+                return all.nanoTime();
+            }
+
+            @Override
+            public long untilNanos(Instant time) {
+                return all.untilNanos(time);
+            }
+
+            @Override
+            public void park(Object blocker, long nanos) {
+                all.park(blocker, nanos);
+            }
+        };
+    }
+
+    private void awaitGoOn() {
+        try {
+            goOn.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** A waiting thread of the client is slow to take the turn, and the slice of the lease ends meanwhile. */
+    @Test
+    void recalledLease_whoseSliceEndsDuringAnUnlock_isGivenUpAtTheEndOfTheTurn() throws Exception {
+        kept.lock(LEASE, true);
+        Thread waiter = new Thread(() -> {
+            kept.lock(LEASE, true);
+            kept.unlock();
+        });
+        waiter.start();
+        await().until(() -> residence().isWanted());
+        slow = waiter;
+        residence().recall(residence().lease().attempt, clock.nanoTime());
+        clock.advanceMicros(Timing.SLICE_NANOS / 1_000 - 100);
+        // The first reading of the unlock is within the slice, and the next after the slice.
+        clock.moveAtReadings(60_000);
+        kept.unlock();
+        clock.moveAtReadings(0);
+        assertThat(commands()).containsExactly("release");
+        goOn.countDown();
+        PendingCommand release = client.watchdog.commands().iterator().next();
+        release.begin();
+        release.answered(redis.run(release.call(clock.nanoTime(), MILLI), MILLI), clock.nanoTime());
+        release.end();
+        waiter.join();
+    }
+}
