@@ -1,14 +1,20 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.testkit.twin.Fault;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Acquisitions of several locks for which no thread waits, and handles of several locks that stay taken. */
@@ -162,6 +168,50 @@ class MultiLockAsyncTest extends FakeTime {
                     .contains(true);
         }
         assertThat(losses).isEmpty();
+    }
+
+    /** A leave of the attempt, for a copy of its acquisition that may still run, would free the lock. */
+    @ParameterizedTest
+    @CsvSource({"a, true", "c, true", "a, false", "c, false"})
+    void releaseAfter_whoseRequestForOneIsLost_keepsThatOneTaken(String name, boolean async) {
+        Predicate<Call> ofTheOne = call -> call.keys().get(0).equals(key(name));
+        redis.failNext(1, verb("acquire").and(ofTheOne), Fault.SENT_TWICE);
+        MultiLockHandle held = await(several.acquireAsync());
+        assertThat(inside.holds().all()).filteredOn(hold -> hold.inDoubt).hasSize(1);
+        redis.failNext(3, verb("release_after").and(ofTheOne), Fault.REQUEST_LOST);
+        Duration minute = Duration.ofMinutes(1);
+        if (async) {
+            assertThat(await(held.releaseAfterAsync(minute).toCompletableFuture()))
+                    .isTrue();
+        } else {
+            whileTimePasses(() -> assertThat(held.releaseAfter(minute)).isTrue());
+        }
+        pass(2_000);
+        assertThat(NAMES)
+                .allMatch(each -> "nobody".equals(server.hash(key(each)).get("owner")));
+        assertThat(redis.log().count("leave")).isPositive();
+        pass(58_001);
+        passUntil(this::isNothingLeft);
+    }
+
+    @Test
+    void releaseAfter_thatMeetsAnError_keepsAllTaken() throws InterruptedException {
+        boolean met = true;
+        for (int first = 1; met; first++) {
+            MultiLockHandle held = several.acquire();
+            clock.failReadings(first, 1);
+            Throwable thrown = catchThrowable(() -> held.releaseAfter(Duration.ofMinutes(1)));
+            met = clock.heal() >= first;
+            if (met) {
+                assertThat(thrown).isInstanceOf(InternalError.class);
+            }
+            pass(2_000);
+            assertThat(NAMES)
+                    .as("error at reading %d", first)
+                    .allMatch(each -> "nobody".equals(server.hash(key(each)).get("owner")));
+            pass(58_001);
+        }
+        passUntil(this::isNothingLeft);
     }
 
     @Test

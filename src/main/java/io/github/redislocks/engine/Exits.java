@@ -167,7 +167,6 @@ final class Exits {
             // Also of one that an error left to the watchdog.
             long until = hold.beginRelease(sent);
             if (until == 0) {
-                hold.keepFor(0);
                 losses.isValid(hold);
                 losses.ended(hold);
                 holds.remove(hold);
@@ -276,7 +275,6 @@ final class Exits {
     void endInRedis(LockObject lock, Hold hold, long now, long byNanos) {
         long until = hold.beginRelease(now);
         if (until == 0) {
-            hold.keepFor(0);
             losses.isValid(hold);
             throw unlockLost(hold);
         }
@@ -388,7 +386,6 @@ final class Exits {
         Call call = handoff.releaseOf(hold, keepsTurn(hold, sent));
         long left = Math.min(sent + settings.commandTimeoutNanos(), byNanos) - clock.nanoTime();
         Reply reply = monitored.run(call, left);
-        hold.keepFor(0);
         // GONE, and no earlier copy of the release can have run: the hold was lost.
         Answer answer = Answer.of(reply);
         if (answer == Answer.Word.GONE

@@ -347,6 +347,7 @@ public final class SeveralLocks {
      * @param keptMillis how long after the holds began the locks stay taken; 0 if not at all, as for all threads
      */
     public void release(Held[] held, long keptMillis) {
+        keepFor(held, keptMillis);
         long by;
         @Nullable Ending[] begun;
         Freed freed;
@@ -391,6 +392,13 @@ public final class SeveralLocks {
         }
         if (lost != null) {
             throw lost;
+        }
+    }
+
+    /** Before anything else, so that the watchdog knows after an error. */
+    private static void keepFor(Held[] held, long keptMillis) {
+        for (int i = 0; keptMillis > 0 && i < held.length; i++) {
+            ((Hold) held[i]).keepFor(keptMillis);
         }
     }
 
@@ -456,6 +464,7 @@ public final class SeveralLocks {
      * @param onEnd gets once whether all were released without a loss, on the executor of handles
      */
     public void releaseLater(Held[] held, long keptMillis, Consumer<Boolean> onEnd) {
+        keepFor(held, keptMillis);
         int next = held.length - 1;
         try {
             StackSpace.ensure();

@@ -16,9 +16,7 @@ public class HandleOwner extends Owner {
     private final WeakReference<Object> handle;
 
     private final Consumer<LockLost> onLost;
-    /** Set from before the release that is to keep the lock taken until that has been answered, else 0. */
-    private volatile long keptMillis;
-    /** The same, and it stays when that has been answered. */
+    /** Set before a release that is to keep the lock taken; 0 for any other. */
     private volatile long keepsMillis;
     /** The waiter: a thread, or a task that is run when there is news; null if nobody waits any more. */
     private volatile @Nullable Object waiter;
@@ -77,21 +75,13 @@ public class HandleOwner extends Owner {
     }
 
     @Override
-    public long keptMillis() {
-        return keptMillis;
-    }
-
-    @Override
     public long keepsMillis() {
         return keepsMillis;
     }
 
-    /** Sets how long the release of its hold keeps the lock taken; 0 when that has been answered. */
+    /** Sets how long the release of its hold keeps the lock taken; 0 if not at all. */
     void keeps(long millis) {
-        keptMillis = millis;
-        if (millis > 0) {
-            keepsMillis = millis;
-        }
+        keepsMillis = millis;
     }
 
     @Override

@@ -472,7 +472,7 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
 
     /**
      * Has the release of a handle's hold keep the lock taken until so long after the beginning of the hold: 0 for not
-     * at all, or no more.
+     * at all.
      */
     public void keepFor(long millis) {
         if (owner instanceof HandleOwner handle) {

@@ -55,11 +55,6 @@ public class Owner {
     }
 
     /** How long after the beginning of its hold the release of that keeps the lock taken, in ms; 0 if it does not. */
-    public long keptMillis() {
-        return 0;
-    }
-
-    /** As {@link #keptMillis}, also after the release has been answered. */
     public long keepsMillis() {
         return 0;
     }

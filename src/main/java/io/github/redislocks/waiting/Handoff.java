@@ -419,8 +419,20 @@ public final class Handoff implements Renewals.Rescue {
             return PendingCommand.Need.LATER;
         }
         // A leave would free what the release is to keep, and that may go on when the hold is forgotten. Not before the
-        // look for the hold: the thread that releases says this first, and forgets the hold last.
-        return attempt.owner.keptMillis() > 0 ? PendingCommand.Need.LATER : PendingCommand.Need.NOW;
+        // look for the hold: the release is among the commands before the hold is forgotten.
+        return attempt.owner.keepsMillis() > 0 && isBeingReleased(attempt)
+                ? PendingCommand.Need.LATER
+                : PendingCommand.Need.NOW;
+    }
+
+    /** Whether the release of the hold of an attempt is still to be answered in the background. */
+    private boolean isBeingReleased(Attempt attempt) {
+        for (PendingCommand command : watchdog.commands()) {
+            if (command instanceof Release release && release.hold.attempt == attempt.number && !release.isDone()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** A pending command that ends a hold in Redis. */
@@ -466,13 +478,11 @@ public final class Handoff implements Renewals.Rescue {
             if (answer == Answer.Word.KEPT && !redis.isAcknowledged(key(), reply, sentNanos)) {
                 return UNCONFIRMED_PAUSE_NANOS;
             }
-            hold.keepFor(0);
             return DONE;
         }
 
         @Override
         public void giveUp() {
-            hold.keepFor(0);
             localQueue.exit(hold.keys(), hold.attempt);
             wake(successor);
         }
@@ -529,7 +539,6 @@ public final class Handoff implements Renewals.Rescue {
                     && !reply.resent()
                     && hold.releaseFailed(clock.nanoTime() >= untilNanos)) {
                 // The thread that declares the loss ends the turn as well.
-                hold.keepFor(0);
                 end(false);
                 return DONE;
             }

@@ -583,7 +583,7 @@ class HandoffStepsTest extends StillClient {
         assertThat(leave.need()).as("of another attempt").isEqualTo(PendingCommand.Need.NOW);
     }
 
-    /** An owner of which something happens while somebody looks whether its lock is to be kept. */
+    /** The owner of a hold that is released while somebody looks whether its lock is to be kept. */
     private static final class SteppedOwner extends HandleOwner {
 
         private @Nullable Runnable step;
@@ -601,8 +601,8 @@ class HandoffStepsTest extends StillClient {
         }
 
         @Override
-        public long keptMillis() {
-            long seen = super.keptMillis();
+        public long keepsMillis() {
+            long seen = super.keepsMillis();
             step();
             return seen;
         }
@@ -619,13 +619,17 @@ class HandoffStepsTest extends StillClient {
         owner.step = () -> {
             hold.keepFor(20_000);
             hold.beginRelease(clock.nanoTime());
+            handoff.releaseLater(hold, handoff.releaseOf(hold, false), null);
             client.holds().remove(hold);
         };
-        assertThat(command().need()).isEqualTo(PendingCommand.Need.LATER);
+        PendingCommand leave = command();
+        assertThat(leave.need()).isEqualTo(PendingCommand.Need.LATER);
         owner.step();
-        assertThat(command().need()).as("not answered").isEqualTo(PendingCommand.Need.LATER);
-        hold.keepFor(0);
-        assertThat(command().need()).isEqualTo(PendingCommand.Need.NOW);
+        assertThat(leave.need()).as("not answered").isEqualTo(PendingCommand.Need.LATER);
+        PendingCommand release = commands().get(1);
+        answer(release, "KEPT", 20_000L);
+        assertThat(release.isDone()).isTrue();
+        assertThat(leave.need()).isEqualTo(PendingCommand.Need.NOW);
     }
 
     @Test
