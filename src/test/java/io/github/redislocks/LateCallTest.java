@@ -37,6 +37,8 @@ class LateCallTest extends FakeTime {
 
         private final FakeClock clock;
         private final Queue<Long> takeMillis = new ArrayDeque<>();
+        /** Done while a request has no answer. */
+        private Runnable meanwhile = () -> {};
 
         Far(InMemoryRedis server, FakeClock clock) {
             super(server);
@@ -54,6 +56,7 @@ class LateCallTest extends FakeTime {
             Reply reply = super.run(call, timeoutNanos);
             clock.advanceMillis(Math.min(millis, timeoutMillis));
             if (millis > timeoutMillis) {
+                meanwhile.run();
                 throw new RedisException.Unanswered("no answer within " + timeoutMillis + " ms", true, null);
             }
             return reply;
@@ -118,6 +121,39 @@ class LateCallTest extends FakeTime {
             return false;
         });
         Thread caller = Thread.currentThread();
+        whileTimePasses(
+                () -> clock.isParked(caller),
+                () -> assertThat(takesAtOnce(wanted)).isTrue());
+        wanted.unlock();
+    }
+
+    /** The thread gets no processor between the answer and its second request. */
+    @Test
+    void tryWithoutTime_thatIsHeldUpAfterItsRequestCameTooLate_asksAgain() {
+        far.takeMillis.add(90L);
+        AtomicBoolean stalls = new AtomicBoolean();
+        wayThere.hold(call -> {
+            if (stalls.getAndSet(verb("take").test(call))) {
+                clock.advanceMillis(20);
+            }
+            return false;
+        });
+        Thread caller = Thread.currentThread();
+        clock.holdUp(caller, 150);
+        whileTimePasses(
+                () -> clock.isParked(caller),
+                () -> assertThat(takesAtOnce(wanted)).isTrue());
+        wanted.unlock();
+    }
+
+    /** Redis answers others meanwhile, so that the time was too short. */
+    @Test
+    void tryWithoutTime_thatIsHeldUpAfterAnUnansweredRequest_asksAgain() {
+        far.takeMillis.add(HOUR);
+        far.meanwhile =
+                () -> assertThat(farAway.reentrantLock("another").isLocked()).isFalse();
+        Thread caller = Thread.currentThread();
+        clock.holdUp(caller, 150);
         whileTimePasses(
                 () -> clock.isParked(caller),
                 () -> assertThat(takesAtOnce(wanted)).isTrue());

@@ -266,9 +266,10 @@ public final class Acquisitions {
             handoff.depart(attempt);
         }
 
-        /** Whether to ask now: at least one request is sent, however little time is left. */
+        /** Whether to ask now: a first request, and the next of a try without time, need no time that is left. */
         private boolean wantsToAsk(long now) {
-            return told != Told.DECLINED && (!asked || leftNanos(now) > 0);
+            boolean needsNoTime = !asked || (triesAgain && told == Told.NOTHING);
+            return told != Told.DECLINED && (needsNoTime || leftNanos(now) > 0);
         }
 
         private void giveUp(long now) {
@@ -338,7 +339,7 @@ public final class Acquisitions {
                 failed = false;
                 monitored.retried();
             }
-            if (told == Told.NOTHING && failure == null && !limit.waits() && !limit.barges()) {
+            if (told == Told.NOTHING && (triesAgain || failure == null) && !limit.waits() && !limit.barges()) {
                 // The time of a try without time begins with the request: the thread may have been held up before.
                 limit.restart(clock.nanoTime());
             }
