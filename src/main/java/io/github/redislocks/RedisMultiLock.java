@@ -131,7 +131,7 @@ public final class RedisMultiLock implements MultiLock {
     public long fencingToken(String name) {
         int index = several.indexOf(name);
         ensureHeld();
-        return several.parts().get(index).ensureHeld().token();
+        return several.parts().get(index).ensureHeld().token;
     }
 
     @Override
@@ -164,7 +164,7 @@ public final class RedisMultiLock implements MultiLock {
     public boolean previousHolderLost() {
         ensureHeld();
         for (Sync part : several.parts()) {
-            if (part.ensureHeld().previousLost()) {
+            if (part.ensureHeld().previousLost) {
                 return true;
             }
         }

@@ -279,7 +279,7 @@ public final class RedisReentrantLock implements FencedLock {
 
     @Override
     public long fencingToken() {
-        return sync.ensureHeld().token();
+        return sync.ensureHeld().token;
     }
 
     /**
@@ -299,7 +299,7 @@ public final class RedisReentrantLock implements FencedLock {
 
     @Override
     public boolean previousHolderLost() {
-        return sync.ensureHeld().previousLost();
+        return sync.ensureHeld().previousLost;
     }
 
     @Override

@@ -93,7 +93,7 @@ public class LossRacesThreadHold {
         }
 
         void release() {
-            if (local != null && local.beginRelease(CLOCK.nanoTime())) {
+            if (local != null && local.beginRelease(CLOCK.nanoTime()) != 0) {
                 released = true;
                 residence.passOn(1);
             }

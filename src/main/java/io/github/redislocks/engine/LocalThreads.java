@@ -39,7 +39,7 @@ final class LocalThreads {
         List<String> sharers = new ArrayList<>();
         int behind = queued.size();
         if (held != null) {
-            name(held.owner());
+            name(held.owner);
         }
         for (Attempt attempt : attempts) {
             if (!attempt.keys.lock().equals(keys.lock())) {

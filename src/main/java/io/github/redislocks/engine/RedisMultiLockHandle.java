@@ -79,7 +79,7 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
     public long fencingToken(String name) {
         int index = several.indexOf(name);
         ensureHeld();
-        return holds[index].token();
+        return holds[index].token;
     }
 
     @Override
@@ -94,7 +94,7 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
     public boolean previousHolderLost() {
         ensureHeld();
         for (Held held : holds) {
-            if (held.previousLost()) {
+            if (held.previousLost) {
                 return true;
             }
         }

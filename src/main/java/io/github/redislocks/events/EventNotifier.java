@@ -246,9 +246,8 @@ public final class EventNotifier {
 
     private void publishAcquired(LockKeys keys, Held hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
         try {
-            Duration waited = since(sinceNanos, hold.acquiredNanos());
-            LockAcquired event =
-                    LockAcquired.of(keys.name(), hold.token(), waited, hold.previousLost(), hold.isUnasked());
+            Duration waited = since(sinceNanos, hold.acquiredNanos);
+            LockAcquired event = LockAcquired.of(keys.name(), hold.token, waited, hold.previousLost, hold.isUnasked());
             publish(event, LockListener::acquired);
             if (call != null) {
                 call.acquired(event);
@@ -295,10 +294,10 @@ public final class EventNotifier {
     /** Publishes, in the calling thread, that the thread released a lock at the given time. */
     public void released(LockKeys keys, Held hold, long atNanos) {
         if (isHeard()) {
-            Duration held = since(hold.acquiredNanos(), atNanos);
-            Duration left = Duration.ofMillis(hold.owner().keepsMillis()).minus(held);
+            Duration held = since(hold.acquiredNanos, atNanos);
+            Duration left = Duration.ofMillis(hold.owner.keepsMillis()).minus(held);
             publish(
-                    LockReleased.of(keys.name(), hold.token(), held, left.isNegative() ? Duration.ZERO : left),
+                    LockReleased.of(keys.name(), hold.token, held, left.isNegative() ? Duration.ZERO : left),
                     LockListener::released);
         }
     }

@@ -49,7 +49,7 @@ public final class SlowHolds implements Task {
             if (hold == null || !hold.isOpen() || told.containsKey(hold)) {
                 continue;
             }
-            long slowAt = hold.acquiredNanos() + slowNanos;
+            long slowAt = hold.acquiredNanos + slowNanos;
             if (slowAt > now) {
                 next = Math.min(next, slowAt);
             } else {
@@ -81,10 +81,10 @@ public final class SlowHolds implements Task {
             Loggers.SLOW.warn(
                     "The lock \"{}\" (token {}) has been held for {} ms by {} ({})",
                     Shown.of(hold.keys().name()),
-                    hold.token(),
-                    (nowNanos - hold.acquiredNanos()) / 1_000_000,
-                    hold.owner().description(),
-                    hold.owner().id);
+                    hold.token,
+                    (nowNanos - hold.acquiredNanos) / 1_000_000,
+                    hold.owner.description(),
+                    hold.owner.id);
         }
     }
 }

@@ -88,7 +88,7 @@ final class KeptLock extends Sync {
     /** The given hold in Redis, or the calling thread's loss under a residence if the hold is lost and older. */
     private @Nullable Held below(@Nullable Hold hold) {
         ThreadHold lost = hold == null || hold.isLost() ? lost() : null;
-        return lost == null || (hold != null && hold.acquiredNanos - lost.acquiredNanos() > 0) ? hold : lost;
+        return lost == null || (hold != null && hold.acquiredNanos - lost.acquiredNanos > 0) ? hold : lost;
     }
 
     @Override
@@ -431,7 +431,7 @@ final class KeptLock extends Sync {
     private void begun(Residence residence, ThreadHold local) {
         try {
             // Merged before this hold can be lost, which makes a record more.
-            all.records.merge(keys(), local.owner());
+            all.records.merge(keys(), local.owner);
             all.threadLosses.begun(local, clock.nanoTime());
             all.answerTries(residence);
         } catch (Throwable e) {
@@ -500,7 +500,7 @@ final class KeptLock extends Sync {
         GivingUp givingUp = null;
         try {
             StackSpace.ensureLocal();
-            if (!local.beginRelease(now)) {
+            if (local.beginRelease(now) == 0) {
                 isValid(local);
                 throw unlockLost(local);
             }
@@ -557,7 +557,7 @@ final class KeptLock extends Sync {
             // loss.
             local.endTurn();
         }
-        if (local.exited()) {
+        if (local.unlockedAfterLoss()) {
             all.records.remove(local);
         }
         return exception;
@@ -626,7 +626,7 @@ final class KeptLock extends Sync {
 
         @Override
         public Owner owner() {
-            return local.owner();
+            return local.owner;
         }
 
         @Override
@@ -642,7 +642,7 @@ final class KeptLock extends Sync {
         @Override
         public boolean begins(long now) {
             told = all.givingUp(residence, local.lease, LockGivenUp.Reason.OWN_HOLD);
-            gives = local.beginRelease(now);
+            gives = local.beginRelease(now) != 0;
             return gives;
         }
 

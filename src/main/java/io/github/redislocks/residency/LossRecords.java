@@ -62,7 +62,7 @@ public final class LossRecords {
         Steps.forEach(latest.values(), lost -> tell(lost, losses));
         long next = Long.MAX_VALUE;
         for (ThreadHold lost : latest.values()) {
-            if (lost.owner().isAlive()) {
+            if (lost.owner.isAlive()) {
                 next = Math.min(next, now + (lost.isUntold() ? UNTOLD_NANOS : LOOK_AGAIN_NANOS));
             } else {
                 forget(lost);
@@ -71,7 +71,7 @@ public final class LossRecords {
         int tooMany = latest.size() - Renewals.LOSSES;
         if (tooMany > 0) {
             latest.values().stream()
-                    .sorted(Comparator.comparingLong(ThreadHold::acquiredNanos))
+                    .sorted(Comparator.comparingLong((ThreadHold lost) -> lost.acquiredNanos))
                     .limit(tooMany)
                     .toList()
                     .forEach(this::forget);

@@ -377,7 +377,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     @Nullable
     public ThreadHold heldBy(Thread thread) {
         ThreadHold local = holding;
-        return local != null && local.owner().holder == thread ? local : null;
+        return local != null && local.owner.holder == thread ? local : null;
     }
 
     @Override
@@ -472,7 +472,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     public void lost(ThreadHold hold) {
         if (holding == hold) {
             records.add(hold);
-            lostToken = hold.token();
+            lostToken = hold.token;
             endHolding(hold);
         }
     }
@@ -569,7 +569,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     public Thread thread() {
         Thread waiting = waiter;
         ThreadHold local = holding;
-        return waiting != null || local == null ? waiting : local.owner().thread();
+        return waiting != null || local == null ? waiting : local.owner.thread();
     }
 
     @Override
@@ -586,13 +586,13 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     public boolean isAlive() {
         ThreadHold local = holding;
         // Check again: the thread may have unlocked before it ended, and another may have the lock now.
-        return local == null || local.owner().isAlive() || holding != local;
+        return local == null || local.owner.isAlive() || holding != local;
     }
 
     @Override
     public String description() {
         ThreadHold local = holding;
-        return local == null ? "no thread" : local.owner().description();
+        return local == null ? "no thread" : local.owner.description();
     }
 
     /**

@@ -157,10 +157,10 @@ public final class Residences extends Layer {
             return holder;
         }
         // By the clock of the server, which has said when the client got the lock.
-        long laterNanos = Math.max(0, local.acquiredNanos() - local.lease.acquiredNanos);
+        long laterNanos = Math.max(0, local.acquiredNanos - local.lease.acquiredNanos);
         Instant since = Instant.EPOCH.plus(local.lease.token + laterNanos / 1_000, ChronoUnit.MICROS);
-        LockInspection.Owner thread = LockInspection.Owner.parse(local.owner().id);
-        return LockInspection.Holder.of(thread, local.count(), local.token(), holder.remainingLease(), since);
+        LockInspection.Owner thread = LockInspection.Owner.parse(local.owner.id);
+        return LockInspection.Holder.of(thread, local.count(), local.token, holder.remainingLease(), since);
     }
 
     @Override

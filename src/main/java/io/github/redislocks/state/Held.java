@@ -1,45 +1,271 @@
 package io.github.redislocks.state;
 
 import io.github.redislocks.LockLost;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
-/** The possession of a lock by a thread or a handle, valid or lost: a {@link Hold} in Redis, or a share of one. */
-public interface Held extends LossSubject {
+/**
+ * The possession of a lock by a thread or a handle, valid or lost, with all its re-entries: a {@link Hold} in Redis, or
+ * a share of one. Its state is one number, changed only by compare-and-set once other threads can see the possession:
+ * if a renewal, a loss and a release happen at once, exactly one comes first, and a possession that has ended never
+ * becomes valid again:
+ *
+ * <pre>
+ *   beginning 0: not held yet, so nobody can lose it
+ *   held      a positive number: the validity deadline
+ *   releasing the owner's thread sends the release, or the watchdog does so for that thread
+ *   lost      the reason, and whether the listeners were notified: not yet, being notified, notified
+ * </pre>
+ */
+public abstract class Held extends HoldKey implements LossSubject {
 
-    LockKeys keys();
+    private static final long RELEASING = -1;
+    /**
+     * Lost for the first of the reasons, not told. The states of the other reasons follow downwards, in their order.
+     */
+    private static final long LOST = -10;
+    /** The number of a loss whose release still goes on, and with it the local turn. */
+    private static final long UNCONFIRMED_IN_RELEASE = 9;
+    /**
+     * The distance from the states of losses not told to those of losses being told; {@link #TOLD} is that to those
+     * told.
+     */
+    private static final long TELLING = -10;
 
-    Owner owner();
+    private static final long TOLD = -20;
+    private static final LockLost.Reason[] REASONS = LockLost.Reason.values();
+    private static final VarHandle STATE;
 
-    long token();
-
-    /** Returns true if the previous holder lost the lock. */
-    boolean previousLost();
-
-    /** The time at which the owner acquired the lock. */
-    long acquiredNanos();
-
-    /** The hold count; after a loss, the number of unlocks that are left. Of the owner's thread. */
-    int count();
-
-    /** Returns true if nobody has ended the possession yet, though its deadline may have passed. */
-    boolean isOpen();
-
-    /** The validity deadline; 0 or less after the end. */
-    long deadlineNanos();
-
-    /** The reason of the loss, or null if there was none. */
-    LockLost.@Nullable Reason lossReason();
-
-    /** The event that says that the possession was lost for the given reason. */
-    default LockLost loss(LockLost.Reason reason) {
-        return LockLost.of(keys().name(), token(), owner().description(), reason);
+    static {
+        try {
+            STATE = MethodHandles.lookup().findVarHandle(Held.class, "state", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
     }
 
-    /** Notes that listeners were notified of the acquisition. */
-    void announced();
+    public final Owner owner;
+    public final long token;
+    /** Whether the previous holder lost the lock. */
+    public boolean previousLost;
+    /** When the owner acquired the lock. */
+    public final long acquiredNanos;
+    /** Whether an error has stopped the owner's thread in a release, which the watchdog has to continue. */
+    public volatile boolean stranded;
+
+    private volatile long state;
+    /** How often it is held; after a loss, the number of unlocks that are left. Of the owner's thread. */
+    private int count = 1;
+    /** Whether the listeners were notified of the loss; used by the notifying thread only. */
+    private volatile boolean told;
+    /** Whether the listeners were notified of the acquisition: of a Condition's, before the wait. */
+    private volatile boolean announced;
+
+    /** Makes a possession that is beginning. */
+    protected Held(Owner owner, long token, boolean previousLost, long acquiredNanos) {
+        this.owner = owner;
+        this.token = token;
+        this.previousLost = previousLost;
+        this.acquiredNanos = acquiredNanos;
+    }
+
+    /** From now on it is held, until a deadline. */
+    protected final void begin(long deadlineNanos) {
+        state = deadlineNanos;
+    }
+
+    @Override
+    public final Object holder() {
+        return owner.holder;
+    }
+
+    public LockKeys keys() {
+        return new LockKeys(lock());
+    }
+
+    /** The hold count; after a loss, the number of unlocks that are left. Of the owner's thread. */
+    public int count() {
+        return count;
+    }
+
+    /** Counts a re-entry; of the owner's thread. */
+    public void reentered() {
+        count++;
+    }
+
+    /** Counts an inner unlock; of the owner's thread. */
+    public void exited() {
+        count--;
+    }
+
+    /** Takes over the hold count of a possession that was given up in a Condition. */
+    final void resume(int times) {
+        count = times;
+    }
+
+    /** Counts an unlock after the loss; returns true if the owner's thread has nothing more to unlock. */
+    public boolean unlockedAfterLoss() {
+        count--;
+        return count == 0;
+    }
+
+    /** Adds the unlocks that another loss of the thread still needs: one record is enough for both. */
+    public void standsFor(Held lost) {
+        count += lost.count;
+    }
+
+    /** The number that is the state. */
+    final long state() {
+        return state;
+    }
+
+    /** Changes the state, if it is still the given one. */
+    final boolean changeState(long from, long to) {
+        return STATE.compareAndSet(this, from, to);
+    }
+
+    /** Returns true if the possession has not ended, its validity deadline lies ahead, and no error has stranded it. */
+    public boolean isValid(long now) {
+        return state > now && !stranded;
+    }
+
+    /** Returns true if nobody has ended the possession yet, though its deadline may have passed. */
+    public boolean isOpen() {
+        return state > 0;
+    }
+
+    public boolean isReleasing() {
+        return state == RELEASING;
+    }
+
+    /** Returns true if it is held or being released, by one look: a release that is refused makes it held again. */
+    public boolean isOpenOrReleasing() {
+        long now = state;
+        return now > 0 || now == RELEASING;
+    }
+
+    /** Returns true if it ended without a release. */
+    public boolean isLost() {
+        return state <= LOST;
+    }
+
+    /** The validity deadline; 0 before the begin, less after the end. */
+    public long deadlineNanos() {
+        return state;
+    }
+
+    /** Ends it as lost; true for the one caller that ended it. */
+    public boolean lose(LockLost.Reason reason) {
+        return lose(Long.MAX_VALUE, reason);
+    }
+
+    /** Ends it as lost if its deadline is at most the given one; true for the one caller that ended it. */
+    final boolean lose(long ifAtMost, LockLost.Reason reason) {
+        while (true) {
+            long old = state;
+            if (old <= 0 || old > ifAtMost) {
+                return false;
+            }
+            if (changeState(old, lost(reason))) {
+                return true;
+            }
+        }
+    }
+
+    /**
+     * Begins the release. Returns the deadline until which it was valid, or 0 if it had ended already or its deadline
+     * has passed.
+     */
+    public long beginRelease(long now) {
+        while (true) {
+            long old = state;
+            if (old <= now) {
+                return 0;
+            }
+            if (changeState(old, RELEASING)) {
+                return old;
+            }
+        }
+    }
+
+    /** Ends it as lost in the middle of its release. */
+    public boolean lostInRelease(LockLost.Reason reason) {
+        return changeState(RELEASING, lost(reason));
+    }
+
+    /** Ends it as lost although its release goes on. */
+    public boolean releasedTooLate() {
+        return changeState(RELEASING, LOST - UNCONFIRMED_IN_RELEASE);
+    }
+
+    /** Returns true if it is lost but its release goes on, and passes on the local turn when the release ends. */
+    public boolean isReleasedTooLate() {
+        long now = state;
+        return now <= LOST && (LOST - now) % -TELLING == UNCONFIRMED_IN_RELEASE;
+    }
+
+    /** The state after a loss for a reason of which the listeners were not notified. */
+    private static long lost(LockLost.Reason reason) {
+        int number = 0;
+        while (REASONS[number] != reason) {
+            number++;
+        }
+        return LOST - number;
+    }
+
+    /** The reason of the loss, or null if there was none. */
+    public LockLost.@Nullable Reason lossReason() {
+        long now = state;
+        if (now > LOST) {
+            return null;
+        }
+        long number = (LOST - now) % -TELLING;
+        return number < REASONS.length ? REASONS[(int) number] : LockLost.Reason.UNCONFIRMED;
+    }
+
+    /** The event that says that the possession was lost for the given reason. */
+    public LockLost loss(LockLost.Reason reason) {
+        return LockLost.of(keys().name(), token, owner.description(), reason);
+    }
+
+    /** Returns true if the consequences of the loss are not complete yet, perhaps because of an error. */
+    public boolean isUntold() {
+        long now = state;
+        return now <= LOST && now > LOST + TOLD;
+    }
+
+    /** Begins to notify the listeners of the loss; true for the one caller that has to do it. */
+    public boolean beginTelling() {
+        long now = state;
+        return now <= LOST && now > LOST + TELLING && changeState(now, now + TELLING);
+    }
+
+    /** Notes that the listeners were notified of the loss, or, if not done, that another caller has to do it. */
+    public void endTelling(boolean done) {
+        state = done ? state - TELLING + TOLD : state - TELLING;
+    }
+
+    @Override
+    public boolean isToldFirst() {
+        boolean first = !told;
+        told = true;
+        return first;
+    }
+
+    /** Notes that the listeners were notified of the acquisition. */
+    public void announced() {
+        announced = true;
+    }
+
+    @Override
+    public boolean isAnnounced() {
+        // No caller acquired what an error stranded.
+        return announced || stranded;
+    }
 
     /** Returns true if the owner acquired the lock without a request. */
-    default boolean isUnasked() {
+    public boolean isUnasked() {
         return false;
     }
 }

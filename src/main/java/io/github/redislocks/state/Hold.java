@@ -1,59 +1,19 @@
 package io.github.redislocks.state;
 
 import io.github.redislocks.LockLost;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An owner's possession of one lock, with all its re-entries. Its state is one number, changed only by compare-and-set:
- * if a renewal, a loss and a release happen at once, exactly one comes first, and a hold that has ended never becomes
- * valid again:
- *
- * <pre>
- *   held      a positive number: the validity deadline
- *   releasing the owner's thread sends the release, or the watchdog does so for it
- *   lost      the reason, and whether the listeners have been told: not yet, being told, told
- * </pre>
+ * An owner's possession of one lock in Redis. The number that is its state is the validity deadline while it is held.
  *
  * <p>A hold is kept small, since a process may hold very many locks. Two holds are equal if they have the same thread
  * and lock, by which {@link Holds} finds them. One that may not last for ever is a {@link LimitedHold}.
  */
-public class Hold extends HoldKey implements Held, Attempt.Possession {
-
-    private static final long RELEASING = -1;
-    /**
-     * Lost for the first of the reasons, not told. The states of the other reasons follow downwards, in their order.
-     */
-    private static final long LOST = -10;
-    /** The number of a loss whose release still goes on, and with it the local turn. */
-    private static final long UNCONFIRMED_IN_RELEASE = 9;
-    /**
-     * The distance from the states of losses not told to those of losses being told; {@link #TOLD} is that to those
-     * told.
-     */
-    private static final long TELLING = -10;
-
-    private static final long TOLD = -20;
-    private static final LockLost.Reason[] REASONS = LockLost.Reason.values();
-    private static final VarHandle STATE;
-
-    static {
-        try {
-            STATE = MethodHandles.lookup().findVarHandle(Hold.class, "state", long.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
+public class Hold extends Held implements Attempt.Possession {
 
     private final String lock;
-    public final Owner owner;
     public final long attempt;
-    public final long token;
-    public final boolean previousLost;
-    /** When the owner's thread got the hold. */
-    public final long acquiredNanos;
     /** When the client got the lock, before all hand-offs among its own threads. */
     public final long turnStartNanos;
     /** An earlier, lost hold of the same thread and lock that outer code still has to unlock, or null. */
@@ -63,10 +23,6 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
     /** The successor that the release names, set before the release is sent; or null. */
     private @Nullable Attempt successor;
 
-    private volatile long state;
-
-    /** How often it is held; of the owner's thread. */
-    private int count = 1;
     /**
      * The hold count of the outermost acquisition that named no lease: from this count on the watchdog renews the hold.
      * 0 if there is none.
@@ -100,20 +56,11 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
     private volatile boolean renewing;
     /** Whether the hold was said to be forced since the last renewal began. */
     private volatile boolean doubted;
-    /** Whether an error has stopped the owner's thread in a release, which the watchdog has to continue. */
-    public volatile boolean stranded;
-    /** Whether the listeners have been told of the loss; used by the notifying thread only. */
-    private volatile boolean told;
-    /** Whether the listeners have been told of the acquisition: of a Condition's, before the wait. */
-    private volatile boolean announced;
 
     public Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
+        super(attempt.owner, grant.token(), grant.previousLost(), now);
         this.lock = attempt.keys.lock();
-        this.owner = attempt.owner;
         this.attempt = attempt.number;
-        this.token = grant.token();
-        this.previousLost = grant.previousLost();
-        this.acquiredNanos = now;
         this.turnStartNanos = grant.turnStartNanos();
         this.below = below;
         this.inDoubt = attempt.isInDoubt();
@@ -125,9 +72,9 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
         this.fenceRefreshedSeconds = seconds(now);
         this.failoverEpoch = attempt.failoverEpoch();
         if (attempt.fromCondition) {
-            announced = true;
+            announced();
         }
-        this.state = grant.deadlineNanos();
+        begin(grant.deadlineNanos());
     }
 
     private static int seconds(long nanos) {
@@ -137,21 +84,6 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
     @Override
     public String lock() {
         return lock;
-    }
-
-    @Override
-    public Object holder() {
-        return owner.holder;
-    }
-
-    @Override
-    public Owner owner() {
-        return owner;
-    }
-
-    @Override
-    public long token() {
-        return token;
     }
 
     /** The keeper, which takes part in the end of the hold. */
@@ -170,30 +102,10 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
         return last > token ? last : 0;
     }
 
-    @Override
-    public boolean previousLost() {
-        return previousLost;
-    }
-
-    @Override
-    public long acquiredNanos() {
-        return acquiredNanos;
-    }
-
     /** The thread that has it; null if a handle has it. */
     @Nullable
     public Thread thread() {
         return owner.thread();
-    }
-
-    @Override
-    public LockKeys keys() {
-        return new LockKeys(lock);
-    }
-
-    @Override
-    public int count() {
-        return count;
     }
 
     /** The longest lease that was asked for; of the owner's thread. */
@@ -333,45 +245,14 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
         renewedLate = true;
     }
 
-    /** Whether the hold has not ended and its validity deadline lies ahead. */
-    public boolean isValid(long now) {
-        return state > now && !stranded;
-    }
-
-    @Override
-    public boolean isOpen() {
-        return state > 0;
-    }
-
-    /** Whether the hold ended without a release. */
-    @Override
-    public boolean isLost() {
-        return state <= LOST;
-    }
-
-    public boolean isReleasing() {
-        return state == RELEASING;
-    }
-
-    /** Whether it is held or being released, by one look: a release that is refused makes it held again. */
-    public boolean isOpenOrReleasing() {
-        long now = state;
-        return now > 0 || now == RELEASING;
-    }
-
-    @Override
-    public long deadlineNanos() {
-        return state;
-    }
-
     /** Moves the deadline forward, never back; false if the old deadline has passed or the hold has ended. */
     public boolean extend(long now, long deadlineNanos) {
         while (true) {
-            long old = state;
+            long old = state();
             if (old <= now) {
                 return false;
             }
-            if (old >= deadlineNanos || STATE.compareAndSet(this, old, deadlineNanos)) {
+            if (old >= deadlineNanos || changeState(old, deadlineNanos)) {
                 return true;
             }
         }
@@ -426,48 +307,15 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
     /** Notes that the warning is given; for the watchdog only. */
     public void warned() {}
 
-    /** Ends the hold as lost; true for the one caller that ended it. */
-    public boolean lose(LockLost.Reason reason) {
-        return end(Long.MAX_VALUE, lost(reason));
-    }
-
     /** Ends the hold as lost if its deadline has passed; true for the one caller that ended it. */
     public boolean loseIfPast(long now) {
-        return end(now, lost(reasonPast()));
+        return lose(now, reasonPast());
     }
 
     /** Why the hold is lost if its deadline has passed. */
     private LockLost.Reason reasonPast() {
         LockLost.Reason reason = isUnanswered() ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED;
         return isLastLease() ? LockLost.Reason.HELD_TOO_LONG : reason;
-    }
-
-    private boolean end(long ifAtMost, long ended) {
-        while (true) {
-            long old = state;
-            if (old <= 0 || old > ifAtMost) {
-                return false;
-            }
-            if (STATE.compareAndSet(this, old, ended)) {
-                return true;
-            }
-        }
-    }
-
-    /**
-     * Begins the release. Returns the deadline until which the hold was valid, or 0 if it had ended already or its
-     * deadline has passed.
-     */
-    public long beginRelease(long now) {
-        while (true) {
-            long old = state;
-            if (old <= now) {
-                return 0;
-            }
-            if (STATE.compareAndSet(this, old, RELEASING)) {
-                return old;
-            }
-        }
     }
 
     /**
@@ -491,77 +339,7 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
      * @param past whether the deadline had passed by then, which explains the loss
      */
     public boolean releaseFailed(boolean past) {
-        return STATE.compareAndSet(this, RELEASING, lost(past ? reasonPast() : LockLost.Reason.TAKEN));
-    }
-
-    /** Ends the hold as lost although its release goes on. */
-    public boolean releasedTooLate() {
-        return STATE.compareAndSet(this, RELEASING, LOST - UNCONFIRMED_IN_RELEASE);
-    }
-
-    /** Ends the hold as lost in the middle of its release. */
-    public boolean lostInRelease(LockLost.Reason reason) {
-        return STATE.compareAndSet(this, RELEASING, lost(reason));
-    }
-
-    /** The state of a hold that was lost for a reason and whose loss has not been told. */
-    private static long lost(LockLost.Reason reason) {
-        int number = 0;
-        while (REASONS[number] != reason) {
-            number++;
-        }
-        return LOST - number;
-    }
-
-    @Override
-    public LockLost.@Nullable Reason lossReason() {
-        long now = state;
-        if (now > LOST) {
-            return null;
-        }
-        long number = (LOST - now) % -TELLING;
-        return number < REASONS.length ? REASONS[(int) number] : LockLost.Reason.UNCONFIRMED;
-    }
-
-    /** Whether the hold is lost but its release goes on, and passes on the local turn when it ends. */
-    public boolean isReleasedTooLate() {
-        long now = state;
-        return now <= LOST && (LOST - now) % -TELLING == UNCONFIRMED_IN_RELEASE;
-    }
-
-    /** Whether the consequences of the loss are not complete yet, perhaps because of an error. */
-    public boolean isUntold() {
-        long now = state;
-        return now <= LOST && now > LOST + TOLD;
-    }
-
-    /** Begins to tell the listeners of the loss; true for the one caller that has to do it. */
-    public boolean beginTelling() {
-        long now = state;
-        return now <= LOST && now > LOST + TELLING && STATE.compareAndSet(this, now, now + TELLING);
-    }
-
-    /** Notes that the listeners were told of the loss, or, if not done, that another caller has to tell them. */
-    public void endTelling(boolean done) {
-        state = done ? state - TELLING + TOLD : state - TELLING;
-    }
-
-    @Override
-    public boolean isToldFirst() {
-        boolean first = !told;
-        told = true;
-        return first;
-    }
-
-    @Override
-    public void announced() {
-        announced = true;
-    }
-
-    @Override
-    public boolean isAnnounced() {
-        // No caller acquired a hold that an error stranded.
-        return announced || stranded;
+        return lostInRelease(past ? reasonPast() : LockLost.Reason.TAKEN);
     }
 
     @Override
@@ -594,20 +372,20 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
      * Takes over from the hold that was given up in a Condition its count and which of its acquisitions are renewed.
      */
     public void resume(Hold before, int times) {
-        count = times;
+        resume(times);
         renewedMillis = before.renewedMillis;
         renewedFrom = before.renewedFrom;
     }
 
     /** Counts a re-entry; the first one that names no lease starts the renewal. */
     public void reentered(long wantedMillis, boolean renewed, long renewalNanos) {
-        count++;
+        reentered();
         int wanted = Math.toIntExact(leaseAt(acquiredNanos, wantedMillis));
         leaseMillis = Math.max(leaseMillis, wanted);
         if (renewed) {
             renewedMillis = Math.max(renewedMillis, wanted);
             if (renewedFrom == 0) {
-                renewedFrom = count;
+                renewedFrom = count();
                 // Redis may have to be asked earlier, for another reason. If that is answered just now, it is asked
                 // once
                 // more.
@@ -653,18 +431,7 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
     public boolean covers(long now, long wantedMillis, boolean renewed) {
         return renewed
                 ? isRenewed() && isValid(now)
-                : isValid(now) && (isLastLease() || state >= now + Timing.validityNanos(wantedMillis));
-    }
-
-    /** The thread has unlocked the lost hold once; returns true if it has nothing more to unlock. */
-    public boolean unlockedAfterLoss() {
-        count--;
-        return count == 0;
-    }
-
-    /** The thread has also to unlock another hold that it lost: one record is enough for both. */
-    public void standsFor(Hold lost) {
-        count += lost.count;
+                : isValid(now) && (isLastLease() || state() >= now + Timing.validityNanos(wantedMillis));
     }
 
     /**
@@ -680,9 +447,10 @@ public class Hold extends HoldKey implements Held, Attempt.Possession {
     }
 
     /** Counts an inner unlock; renewal ends with the acquisition that asked for it, the deadline then stands. */
+    @Override
     public void exited() {
-        count--;
-        if (count < renewedFrom) {
+        super.exited();
+        if (count() < renewedFrom) {
             renewedFrom = 0;
             nextRenewalNanos = Long.MAX_VALUE;
         }

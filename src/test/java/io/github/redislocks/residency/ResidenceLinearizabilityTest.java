@@ -98,7 +98,7 @@ class ResidenceLinearizabilityTest {
                 residence.lost(local);
             }
             taken[thread] = local;
-            return local.token();
+            return local.token;
         }
 
         @Operation
@@ -108,11 +108,11 @@ class ResidenceLinearizabilityTest {
                 return NOTHING;
             }
             taken[thread] = null;
-            if (!local.beginRelease(clock.nanoTime())) {
-                return -local.token();
+            if (local.beginRelease(clock.nanoTime()) == 0) {
+                return -local.token;
             }
             residence.passOn(clock.nanoTime());
-            return local.token();
+            return local.token;
         }
 
         /** As Losses does it, without a log, whose thread would be Lincheck's. */
@@ -145,18 +145,18 @@ class ResidenceLinearizabilityTest {
                 return NOTHING;
             }
             taken[thread] = null;
-            if (!local.beginRelease(clock.nanoTime())) {
-                return -local.token();
+            if (local.beginRelease(clock.nanoTime()) == 0) {
+                return -local.token;
             }
             if (lease.beginRelease(clock.nanoTime()) == 0) {
                 if (local.lostInRelease(LockLost.Reason.TAKEN)) {
                     residence.lost(local);
                 }
-                return -local.token();
+                return -local.token;
             }
             residence.ended(lease);
             residence.passOn(clock.nanoTime());
-            return local.token();
+            return local.token;
         }
     }
 

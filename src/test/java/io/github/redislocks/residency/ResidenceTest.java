@@ -149,7 +149,7 @@ class ResidenceTest {
         beginLease();
         Hold lease = Objects.requireNonNull(residence.lease());
         Owner owner = new Owner("client:1");
-        long token = Objects.requireNonNull(residence.take(lease, owner, 0)).token();
+        long token = Objects.requireNonNull(residence.take(lease, owner, 0)).token;
         residence.passOn(1_000_000);
         assertThat(residence.tryTurn()).isTrue();
         lease.lose(LockLost.Reason.TAKEN);

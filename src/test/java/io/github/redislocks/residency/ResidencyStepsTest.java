@@ -120,7 +120,7 @@ class ResidencyStepsTest extends SteppedResidence {
     void unlockThatMeetsAnErrorUnderALostLease_isEndedByTheWatchdog() {
         kept.lock(LEASE, true);
         ThreadHold local = residence().holding();
-        assertThat(local.beginRelease(clock.nanoTime())).isTrue();
+        assertThat(local.beginRelease(clock.nanoTime())).isPositive();
         client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
         assertThat(residence().isTurnFree()).as("the thread has the turn").isFalse();
         local.stranded = true;
@@ -228,7 +228,7 @@ class ResidencyStepsTest extends SteppedResidence {
     void leaseThatIsLostWhileAThreadUnlocks_isEndedInRedisOnce() {
         kept.lock(LEASE, true);
         ThreadHold local = residence().holding();
-        assertThat(local.beginRelease(clock.nanoTime())).isTrue();
+        assertThat(local.beginRelease(clock.nanoTime())).isPositive();
         client.losses.lose(residence().lease(), LockLost.Reason.UNCONFIRMED);
         for (int i = 0; i < 5; i++) {
             watch();
@@ -684,7 +684,7 @@ class ResidencyStepsTest extends SteppedResidence {
             kept.unlock();
             clock.advanceMicros(100);
             kept.lock(LEASE, true);
-            long token = kept.held().token();
+            long token = kept.held().token;
             assertThat(token).isEqualTo(residence().lease().token + 1);
             residence().recall(residence().lease().attempt, clock.nanoTime());
             kept.unlock();
@@ -700,7 +700,7 @@ class ResidencyStepsTest extends SteppedResidence {
         for (long token = residence().lease().token + 1; token < residence().lease().token + 100; token++) {
             kept.unlock();
             kept.lock(LEASE, true);
-            assertThat(kept.held().token()).isEqualTo(token);
+            assertThat(kept.held().token).isEqualTo(token);
         }
         assertThat(asked).isEmpty();
     }
