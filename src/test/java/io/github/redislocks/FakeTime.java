@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.engine.Inside;
-import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
+import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.List;
@@ -47,7 +47,7 @@ abstract class FakeTime {
     final RedisReentrantLock lock = locks.reentrantLock("job");
     final RedisReentrantLock other = others.reentrantLock("job");
     /** To whom a message of their own did not come back. */
-    private final Set<LockClient> deaf = ConcurrentHashMap.newKeySet();
+    private final Set<RedisLocks> deaf = ConcurrentHashMap.newKeySet();
     /** Acquisitions whose threads wait for something else than time. */
     private final Set<Attempt> elsewhere = ConcurrentHashMap.newKeySet();
     /** The clients for whose background work time waits. */
@@ -241,7 +241,7 @@ abstract class FakeTime {
             for (Attempt attempt : List.copyOf(inside(client).attempts().all())) {
                 Thread caller = attempt.owner.thread();
                 if (caller != null && caller != Thread.currentThread() && !elsewhere.contains(attempt)) {
-                    any |= awaitCaller(client.client(), attempt, caller);
+                    any |= awaitCaller(inside(client), attempt, caller);
                 }
             }
             Moment moment = new Moment();
@@ -256,11 +256,11 @@ abstract class FakeTime {
         return any;
     }
 
-    private boolean awaitCaller(LockClient client, Attempt attempt, Thread caller) {
+    private boolean awaitCaller(Inside client, Attempt attempt, Thread caller) {
         boolean any = false;
         Moment moment = new Moment();
         long began = System.nanoTime();
-        while (client.attempts.isAwake(attempt, clock.wakeOf(caller))) {
+        while (client.attempts().isAwake(attempt, clock.wakeOf(caller))) {
             any = true;
             if (!isWorthAWait(caller, began)) {
                 elsewhere.add(attempt);
@@ -304,19 +304,20 @@ abstract class FakeTime {
                 quiet = watchdog.isIdle() || !scheduler.isAlive() ? quiet + 1 : 0;
             }
             inside(client).losses().awaitTold(Duration.ofSeconds(20));
-            awaitEcho(client.client());
+            awaitEcho(client);
         }
     }
 
     /** Waits for the message that a client has sent to itself; not for long, and not again if it does not come. */
-    private void awaitEcho(LockClient client) {
-        if (!client.mailbox.isPinging()) {
+    private void awaitEcho(RedisLocks client) {
+        Mailbox mailbox = inside(client).mailbox();
+        if (!mailbox.isPinging()) {
             deaf.remove(client);
             return;
         }
         Moment moment = new Moment();
         long began = System.nanoTime();
-        while (client.mailbox.isPinging() && !deaf.contains(client)) {
+        while (mailbox.isPinging() && !deaf.contains(client)) {
             moment.next();
             if (System.nanoTime() - began > WOKEN_NANOS) {
                 deaf.add(client);

@@ -186,7 +186,7 @@ class ManyHoldsTest extends FakeTime {
 
     @Test
     void recordsOfLosses_moreThanTheBound_theOldestAreForgotten() {
-        Renewals ofTwo = locks.client().renewals(2);
+        Renewals ofTwo = inside(locks).renewals(2);
         List<RedisReentrantLock> lost = new ArrayList<>();
         for (String name : List.of("first", "second", "third")) {
             RedisReentrantLock one = locks.reentrantLock(name);
@@ -233,7 +233,7 @@ class ManyHoldsTest extends FakeTime {
         one.lock();
         List<Job> jobs = new ArrayList<>();
         long due = clock.nanoTime() + 10_000_000_000L;
-        locks.client().renewals(1).inspect(due, due, (key, job) -> jobs.add(Objects.requireNonNull(job)));
+        inside(locks).renewals(1).inspect(due, due, (key, job) -> jobs.add(Objects.requireNonNull(job)));
         assertThat(jobs).hasSize(1);
         one.unlock();
         assertThat(one.getHoldCount()).isEqualTo(1);

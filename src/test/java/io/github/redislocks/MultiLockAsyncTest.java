@@ -35,8 +35,8 @@ class MultiLockAsyncTest extends FakeTime {
 
     private boolean isNothingLeft() {
         return server.keys().stream().allMatch(key -> key.endsWith(":fence"))
-                && locks.client().holds.all().isEmpty()
-                && locks.client().attempts.isEmpty();
+                && inside.holds().all().isEmpty()
+                && inside.attempts().isEmpty();
     }
 
     private <T> T await(CompletableFuture<T> future) {

@@ -19,7 +19,7 @@ class TryAsyncTest extends FakeTime {
     private void assertNothingLeft() {
         passUntil(() -> server.hash(KEY).isEmpty()
                 && server.zset(KEY + ":queue").isEmpty()
-                && locks.client().attempts.isEmpty());
+                && inside.attempts().isEmpty());
     }
 
     @Test

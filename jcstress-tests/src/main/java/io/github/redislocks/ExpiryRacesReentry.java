@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.lease.Renewals;
@@ -124,6 +125,7 @@ public class ExpiryRacesReentry {
         private final String name = OnTwin.name();
         private final HandClock clock = new HandClock();
         private final LockClient client = OnTwin.Still.client(clock);
+        private final Inside inside = Inside.of(client);
         private final Sync sync = client.lock(name, false);
         private volatile Hold first;
         private boolean reentered;
@@ -138,7 +140,7 @@ public class ExpiryRacesReentry {
             clock.advanceTo(1_000_000);
             first = held;
             sync.lock(30_000, true);
-            reentered = client.holds.get(sync.keys(), Thread.currentThread()) == held;
+            reentered = inside.holds().get(sync.keys(), Thread.currentThread()) == held;
             unlock();
             unlock();
         }
@@ -158,13 +160,14 @@ public class ExpiryRacesReentry {
                 Thread.onSpinWait();
             }
             clock.advanceTo(1 + Timing.validityNanos(30_000));
-            client.renewals(Renewals.LOSSES).inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+            inside.renewals(Renewals.LOSSES).inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
         }
 
         @Arbiter
         public void look(L_Result r) {
             boolean right = unlocked == (reentered ? 2 : 1) && thrown == (reentered ? 0 : 1);
-            boolean empty = client.holds.all().isEmpty() && client.localQueue.size() == 0;
+            boolean empty =
+                    inside.holds().all().isEmpty() && inside.localQueue().size() == 0;
             r.r1 = right && empty ? words(reentered, first.lossReason() != null) : WRONG;
             OnTwin.Still.forget(name);
         }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -53,7 +54,7 @@ final class HandleLine {
 
     /** The hold of a handle of this client. */
     static Hold hold(RedisLocks locks, RedisLockHandle handle) {
-        return locks.client().holds.get(handle.sync().keys(), handle.handleOwner().holder);
+        return Inside.of(locks.client()).holds().get(handle.sync().keys(), handle.handleOwner().holder);
     }
 
     /** Lets a random time pass, of at most half a millisecond, about as long as a grant is on its way. */
@@ -85,14 +86,14 @@ final class HandleLine {
         boolean free = Aside.await(
                 limit.toNanos(),
                 () -> keys.all().stream().allMatch(key -> key.equals(keys.fence()) || SERVER.pttl(key) == -2)
-                        && !waiting.client().localQueue.isInUse(keys.lock())
+                        && !Inside.of(waiting.client()).localQueue().isInUse(keys.lock())
                         && !isAttempted());
         OnTwin.Still.forget(name);
         return free;
     }
 
     private boolean isAttempted() {
-        for (Attempt attempt : waiting.client().attempts.all()) {
+        for (Attempt attempt : Inside.of(waiting.client()).attempts().all()) {
             if (attempt.keys.name().equals(name)) {
                 return true;
             }

@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import io.github.redislocks.concurrent.Interruption;
 import io.github.redislocks.engine.HandledWork;
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.state.Hold;
 import java.util.concurrent.ThreadLocalRandom;
@@ -197,8 +198,8 @@ public class LossRacesInterrupt {
         /** Returns when the handle, if it was lost, has been told. */
         void lose() {
             watched.awaitWork();
-            lost = locks.client().losses.lose(hold, LockLost.Reason.TAKEN);
-            locks.client().losses.awaitTold(OnTwin.Slow.LIMIT);
+            lost = Inside.of(locks.client()).losses().lose(hold, LockLost.Reason.TAKEN);
+            Inside.of(locks.client()).losses().awaitTold(OnTwin.Slow.LIMIT);
             watched.over = true;
         }
 

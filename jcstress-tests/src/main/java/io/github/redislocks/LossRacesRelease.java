@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.state.Hold;
 import java.util.concurrent.CompletableFuture;
@@ -54,7 +55,7 @@ public class LossRacesRelease {
         }
 
         void lose() {
-            locks.client().losses.lose(hold, LockLost.Reason.TAKEN);
+            Inside.of(locks.client()).losses().lose(hold, LockLost.Reason.TAKEN);
         }
 
         /** When both have come to their end. */
@@ -63,7 +64,7 @@ public class LossRacesRelease {
             boolean agrees = Aside.await(
                     OnTwin.Slow.LIMIT.toNanos(),
                     () -> (told.get() > 0) == (hold.lossReason() != null) && !hold.isOpen());
-            locks.client().losses.awaitTold(OnTwin.Slow.LIMIT);
+            Inside.of(locks.client()).losses().awaitTold(OnTwin.Slow.LIMIT);
             int times = told.get();
             OnTwin.Still.forget(name);
             if (!agrees) {

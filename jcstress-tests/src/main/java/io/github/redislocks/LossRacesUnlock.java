@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Attempt;
@@ -126,6 +127,7 @@ public class LossRacesUnlock {
     public static class Twin {
         private final String name = OnTwin.name();
         private final LockClient client = OnTwin.Still.client(new HandClock());
+        private final Inside inside = Inside.of(client);
         private final Sync sync = client.lock(name, false);
         private volatile boolean held;
         private boolean lost;
@@ -148,14 +150,15 @@ public class LossRacesUnlock {
             while (!held) {
                 Thread.onSpinWait();
             }
-            for (Hold hold : client.holds.all()) {
-                lost |= client.losses.lose(hold, LockLost.Reason.TAKEN);
+            for (Hold hold : inside.holds().all()) {
+                lost |= inside.losses().lose(hold, LockLost.Reason.TAKEN);
             }
         }
 
         @Arbiter
         public void look(L_Result r) {
-            boolean clean = client.holds.all().isEmpty() && client.localQueue.size() == 0;
+            boolean clean =
+                    inside.holds().all().isEmpty() && inside.localQueue().size() == 0;
             r.r1 = clean ? words(lost, released) : "something stays behind in the client";
             OnTwin.Still.forget(name);
         }

@@ -60,8 +60,9 @@ final class OnTwin {
         static LockClient client(String id, HandClock clock, UnaryOperator<Redis> tampering) {
             LockClient client = client(id, clock, tampering.apply(SERVER.another()));
             // Sends what callers leave behind.
-            client.watchdog.lookAfter(client.mailbox, List.of());
-            client.watchdog.sender(client.mailbox.channel(), new HashSet<>());
+            Inside inside = Inside.of(client);
+            inside.watchdog().lookAfter(inside.mailbox(), List.of());
+            inside.watchdog().sender(inside.mailbox().channel(), new HashSet<>());
             return client;
         }
 

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.lease.Renewals;
@@ -105,6 +106,7 @@ public class RenewalRacesUnlock {
         private final String name = OnTwin.name();
         private final HandClock clock = new HandClock();
         private final LockClient client = OnTwin.Still.client(clock);
+        private final Inside inside = Inside.of(client);
         private final Sync sync = client.lock(name, false);
         private volatile Hold hold;
         private boolean thrown;
@@ -127,8 +129,8 @@ public class RenewalRacesUnlock {
                 Thread.onSpinWait();
             }
             List<Job> due = new ArrayList<>();
-            long renewal = client.settings.renewalNanos() + 2;
-            client.renewals(Renewals.LOSSES).inspect(renewal, renewal, (key, job) -> due.add(job));
+            long renewal = inside.settings().renewalNanos() + 2;
+            inside.renewals(Renewals.LOSSES).inspect(renewal, renewal, (key, job) -> due.add(job));
             for (Job job : due) {
                 Reply reply = OnTwin.Still.SERVER.run(job.call(clock.nanoTime(), 1_000_000_000), 1_000_000_000);
                 renewed = reply.is("OK");
@@ -139,7 +141,8 @@ public class RenewalRacesUnlock {
         @Arbiter
         public void look(L_Result r) {
             boolean open = hold.isOpen() || OnTwin.Still.SERVER.pttl(OnTwin.key(name)) != -2;
-            boolean lost = thrown || hold.lossReason() != null || client.losses.lastLostAttempt() != 0;
+            boolean lost =
+                    thrown || hold.lossReason() != null || inside.losses().lastLostAttempt() != 0;
             r.r1 = open ? REVIVED : lost ? LOST : renewed ? RENEWED : RELEASED;
             OnTwin.Still.forget(name);
         }

@@ -3,6 +3,7 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.engine.Inside;
 import io.github.redislocks.micrometer.LockMetrics;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
@@ -64,7 +65,7 @@ class ResidencyEventsTest extends FakeTime {
         metrics.watch(keeper);
         metrics.bindTo(registry);
         job = keeper.reentrantLock("job");
-        await().until(() -> keeper.client().mailbox.isOpen());
+        await().until(() -> Inside.of(keeper.client()).mailbox().isOpen());
     }
 
     @AfterEach
@@ -255,7 +256,7 @@ class ResidencyEventsTest extends FakeTime {
                 clock);
         clients.add(few);
         List<RedisReentrantLock> locks = List.of(few.reentrantLock("job"), few.reentrantLock("next"));
-        await().until(() -> few.client().mailbox.isOpen());
+        await().until(() -> Inside.of(few.client()).mailbox().isOpen());
         for (RedisReentrantLock lock : locks) {
             lock.lock();
             lock.unlock();
@@ -323,8 +324,8 @@ class ResidencyEventsTest extends FakeTime {
         // So that it is not opened anew.
         mine.down(true);
         mine.dropSubscriptions();
-        await().until(() -> !keeper.client().mailbox.isOpen());
-        keeper.client().mailbox.close();
+        await().until(() -> !Inside.of(keeper.client()).mailbox().isOpen());
+        Inside.of(keeper.client()).mailbox().close();
         mine.heal();
         clock.advanceMillis(1);
         job.unlock();

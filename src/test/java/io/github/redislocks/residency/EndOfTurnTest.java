@@ -71,7 +71,7 @@ class EndOfTurnTest extends SteppedResidence {
         clock.moveAtReadings(0);
         assertThat(commands()).containsExactly("release");
         goOn.countDown();
-        PendingCommand release = client.watchdog.commands().iterator().next();
+        PendingCommand release = inside.watchdog().commands().iterator().next();
         release.begin();
         release.answered(redis.run(release.call(clock.nanoTime(), MILLI), MILLI), clock.nanoTime());
         release.end();

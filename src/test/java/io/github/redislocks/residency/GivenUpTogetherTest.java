@@ -81,7 +81,7 @@ class GivenUpTogetherTest extends SteppedClient {
 
     private List<PendingCommand> pending() {
         List<PendingCommand> pending = new ArrayList<>();
-        for (PendingCommand command : client.watchdog.commands()) {
+        for (PendingCommand command : inside.watchdog().commands()) {
             if (!command.isDone()) {
                 pending.add(command);
             }
@@ -121,11 +121,11 @@ class GivenUpTogetherTest extends SteppedClient {
         for (int i = 0; i < locks.size(); i++) {
             assertThat(redis.hash(locks.get(i).keys().lock())).isEmpty();
             assertThat(residence(i).isTurnFree()).isTrue();
-            assertThat(client.localQueue.isInUse(locks.get(i).keys().lock()))
+            assertThat(inside.localQueue().isInUse(locks.get(i).keys().lock()))
                     .as("an attempt would wait behind nobody")
                     .isFalse();
         }
-        assertThat(client.holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
     }
 
     @Test
@@ -242,7 +242,7 @@ class GivenUpTogetherTest extends SteppedClient {
                 null);
         assertThat(residence(1).tryTurn()).as("else the thread has it given up").isTrue();
         new Thread(waits).start();
-        await().until(() -> client.localQueue.successor(own.keys(), leases.get(1).attempt) != null);
+        await().until(() -> inside.localQueue().successor(own.keys(), leases.get(1).attempt) != null);
         residence(1).endTurn();
         clock.advanceMillis(TIME_IS_OVER_MILLIS);
         inspect();
@@ -274,7 +274,7 @@ class GivenUpTogetherTest extends SteppedClient {
             met = clock.heal();
             // What was not begun yet is begun when the watchdog looks again.
             inspect();
-            for (Hold hold : client.holds.all()) {
+            for (Hold hold : inside.holds().all()) {
                 if (hold.stranded) {
                     inside.handoff().rescue(hold);
                 }

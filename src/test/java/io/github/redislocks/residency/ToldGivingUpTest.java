@@ -24,14 +24,14 @@ class ToldGivingUpTest extends SteppedResidence {
         kept.lock(LEASE, true);
         kept.unlock();
         residences.byWaiter(KEY, residence().lease().attempt);
-        PendingCommand release = client.watchdog.commands().iterator().next();
+        PendingCommand release = inside.watchdog().commands().iterator().next();
         Reply reply = redis.run(release.call(clock.nanoTime(), MILLI), MILLI);
         release.begin();
         long now = clock.nanoTime();
         clock.failReadings(1, 1);
         assertThatThrownBy(() -> release.answered(reply, now)).satisfies(ToldGivingUpTest::isOfTheTelling);
         clock.heal();
-        assertThat(client.holds.all()).isEmpty();
+        assertThat(inside.holds().all()).isEmpty();
         assertThat(residence().isTurnFree()).isTrue();
     }
 
