@@ -9,6 +9,7 @@ import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.Attempt;
@@ -19,6 +20,7 @@ import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.WaitingParts;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -63,20 +65,13 @@ public final class AsyncAcquisitions {
     private final Set<Pending> open = ConcurrentHashMap.newKeySet();
 
     public AsyncAcquisitions(
-            Clock clock,
-            Attempts attempts,
-            Acquisitions acquisitions,
-            MonitoredRedis monitored,
-            UnavailableMessages unavailable,
-            Handoff handoff,
-            EventNotifier events,
-            Threads threads) {
-        this.clock = clock;
-        this.attempts = attempts;
+            RedisAccess access, WaitingParts parts, Acquisitions acquisitions, EventNotifier events, Threads threads) {
+        this.clock = access.clock();
+        this.attempts = parts.attempts();
         this.acquisitions = acquisitions;
-        this.monitored = monitored;
-        this.unavailable = unavailable;
-        this.handoff = handoff;
+        this.monitored = access.monitored();
+        this.unavailable = access.unavailable();
+        this.handoff = parts.handoff();
         this.events = events;
         this.loop = new DutyLoop(threads, "async", this::turn);
     }

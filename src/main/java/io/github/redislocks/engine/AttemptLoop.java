@@ -32,9 +32,9 @@ final class AttemptLoop {
     private final Handoff handoff;
     private final Acquisitions acquisitions;
 
-    AttemptLoop(RedisAccess access, WaitingParts parts, Redis redis, Acquisitions acquisitions) {
+    AttemptLoop(RedisAccess access, WaitingParts parts, Acquisitions acquisitions) {
         this.clock = access.clock();
-        this.redis = redis;
+        this.redis = access.redis();
         this.monitored = access.monitored();
         this.unavailable = access.unavailable();
         this.attempts = parts.attempts();

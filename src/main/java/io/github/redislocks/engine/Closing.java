@@ -58,19 +58,12 @@ final class Closing {
     /** Made with the client, since there may be no memory left at its end. */
     private final Steps steps;
 
-    Closing(
-            RedisAccess access,
-            WaitingParts parts,
-            Redis redis,
-            Holds holds,
-            AsyncAcquisitions async,
-            Layer layer,
-            BackgroundLog log) {
+    Closing(RedisAccess access, WaitingParts parts, AsyncAcquisitions async, Layer layer, BackgroundLog log) {
         this.clock = access.clock();
         this.settings = access.settings();
         this.monitored = access.monitored();
-        this.redis = redis;
-        this.holds = holds;
+        this.redis = access.redis();
+        this.holds = parts.holds();
         this.attempts = parts.attempts();
         this.async = async;
         this.losses = parts.losses();

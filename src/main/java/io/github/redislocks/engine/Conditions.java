@@ -48,14 +48,14 @@ public final class Conditions {
     private final Watchdog watchdog;
     private final Settlements settlements;
 
-    public Conditions(RedisAccess access, WaitingParts parts, Holds holds) {
+    public Conditions(RedisAccess access, WaitingParts parts) {
         this.clock = access.clock();
         this.settings = access.settings();
         this.epoch = access.epoch();
         this.serverTimes = access.serverTimes();
         this.monitored = access.monitored();
         this.unavailable = access.unavailable();
-        this.holds = holds;
+        this.holds = parts.holds();
         this.attempts = parts.attempts();
         this.mailbox = parts.mailbox();
         this.handoff = parts.handoff();

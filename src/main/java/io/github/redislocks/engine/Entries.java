@@ -11,7 +11,6 @@ import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
-import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
@@ -52,24 +51,17 @@ final class Entries {
     private final AttemptLoop attempts;
     private final EventNotifier events;
 
-    Entries(
-            RedisAccess access,
-            WaitingParts parts,
-            Redis redis,
-            Holds holds,
-            Owners owners,
-            Acquisitions acquisitions,
-            EventNotifier events) {
+    Entries(RedisAccess access, WaitingParts parts, Owners owners, Acquisitions acquisitions, EventNotifier events) {
         this.clock = access.clock();
         this.settings = access.settings();
         this.monitored = access.monitored();
         this.unavailable = access.unavailable();
-        this.holds = holds;
+        this.holds = parts.holds();
         this.owners = owners;
         this.losses = parts.losses();
         this.watchdog = parts.watchdog();
         this.handoff = parts.handoff();
-        this.attempts = new AttemptLoop(access, parts, redis, acquisitions);
+        this.attempts = new AttemptLoop(access, parts, acquisitions);
         this.events = events;
     }
 

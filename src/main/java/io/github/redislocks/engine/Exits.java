@@ -55,12 +55,12 @@ final class Exits {
     private final Watchdog watchdog;
     private final EventNotifier events;
 
-    Exits(RedisAccess access, WaitingParts parts, Redis redis, Holds holds, EventNotifier events) {
+    Exits(RedisAccess access, WaitingParts parts, EventNotifier events) {
         this.clock = access.clock();
         this.settings = access.settings();
-        this.redis = redis;
+        this.redis = access.redis();
         this.monitored = access.monitored();
-        this.holds = holds;
+        this.holds = parts.holds();
         this.localQueue = parts.localQueue();
         this.handoff = parts.handoff();
         this.losses = parts.losses();

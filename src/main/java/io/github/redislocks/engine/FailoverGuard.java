@@ -6,6 +6,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.ServerRequirements;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.redis.Call;
@@ -49,24 +50,15 @@ public final class FailoverGuard {
     /** Whether the failure of the last try to connect may go away by waiting. */
     private boolean mayPass;
 
-    public FailoverGuard(
-            String clientId,
-            Settings settings,
-            Clock clock,
-            Redis redis,
-            MonitoredRedis monitored,
-            ServerTimes times,
-            FailoverEpoch epoch,
-            Watchdog watchdog,
-            Attempts attempts) {
+    public FailoverGuard(String clientId, RedisAccess access, Watchdog watchdog, Attempts attempts) {
         this.clientId = clientId;
-        this.mailbox = LockKeys.mailbox(settings.keyPrefix(), clientId);
-        this.settings = settings;
-        this.clock = clock;
-        this.redis = redis;
-        this.monitored = monitored;
-        this.times = times;
-        this.epoch = epoch;
+        this.mailbox = LockKeys.mailbox(access.settings().keyPrefix(), clientId);
+        this.settings = access.settings();
+        this.clock = access.clock();
+        this.redis = access.redis();
+        this.monitored = access.monitored();
+        this.times = access.serverTimes();
+        this.epoch = access.epoch();
         this.watchdog = watchdog;
         this.attempts = attempts;
     }

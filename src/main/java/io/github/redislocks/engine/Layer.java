@@ -4,7 +4,6 @@ import io.github.redislocks.LockInspection;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.state.Held;
-import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
@@ -27,11 +26,10 @@ public class Layer implements Wanted, Task {
      *
      * @param access the requests to Redis
      * @param parts the parts through which a thread acquires a lock
-     * @param holds the holds of the client in Redis
      * @param owners the threads of the client
      * @param events notifies listeners
      */
-    public record Ground(RedisAccess access, WaitingParts parts, Holds holds, Owners owners, EventNotifier events) {}
+    public record Ground(RedisAccess access, WaitingParts parts, Owners owners, EventNotifier events) {}
 
     /** Makes the part of one lock object that uses the engine. */
     protected Sync lock(LockEngine engine, LockKeys keys, boolean fair, Settings own) {

@@ -68,7 +68,7 @@ public final class LockClient {
     final FailoverEpoch epoch = new FailoverEpoch();
     final ServerTimes serverTimes;
     public final MonitoredRedis monitored;
-    private final UnavailableMessages unavailable;
+    private final RedisAccess access;
     public final Losses losses;
     public final Watchdog watchdog;
     public final Attempts attempts;
@@ -112,7 +112,7 @@ public final class LockClient {
         this.localQueue = new LocalQueue();
         this.serverTimes = new ServerTimes(clock);
         this.monitored = new MonitoredRedis(settings, clock, redis, events);
-        this.unavailable = new UnavailableMessages(settings, redis);
+        UnavailableMessages unavailable = new UnavailableMessages(settings, redis);
         this.watchdog = new Watchdog(clock, redis, monitored, settings.commandTimeoutNanos(), threads);
         this.losses = new Losses(clock, localQueue, events, watchdog::wakeNow);
         this.attempts = new Attempts(clock, settings, epoch, watchdog);
@@ -129,22 +129,21 @@ public final class LockClient {
                 wanted(),
                 settings.watchDeletions() ? this::changed : null,
                 threads);
-        this.handoff = new Handoff(clock, settings, monitored, holds, localQueue, attempts, mailbox, watchdog, losses);
-        this.settlements = new Settlements(clock, settings, epoch, monitored, holds, attempts, handoff, watchdog);
-        RedisAccess access = new RedisAccess(clock, settings, epoch, serverTimes, monitored, unavailable);
-        WaitingParts parts = new WaitingParts(attempts, localQueue, mailbox, handoff, settlements, losses, watchdog);
-        this.layer = layers.apply(new Layer.Ground(access, parts, holds, owners, events));
+        this.access = new RedisAccess(clock, settings, redis, epoch, serverTimes, monitored, unavailable);
+        this.handoff = new Handoff(access, holds, localQueue, attempts, mailbox, watchdog, losses);
+        this.settlements = new Settlements(access, holds, attempts, handoff, watchdog);
+        WaitingParts parts =
+                new WaitingParts(holds, attempts, localQueue, mailbox, handoff, settlements, losses, watchdog);
+        this.layer = layers.apply(new Layer.Ground(access, parts, owners, events));
         this.acquisitions = new Acquisitions(access, parts, layer);
-        this.async =
-                new AsyncAcquisitions(clock, attempts, acquisitions, monitored, unavailable, handoff, events, threads);
+        this.async = new AsyncAcquisitions(access, parts, acquisitions, events, threads);
         this.renewals = renewals(Renewals.LOSSES);
-        this.queries = new LockQueries(id, clock, settings, monitored, unavailable, holds, attempts, losses, layer);
+        this.queries = new LockQueries(id, access, parts, layer);
         this.together = new Together(access, parts);
-        this.closing = new Closing(access, parts, redis, holds, async, layer, log);
-        this.engine = new LockEngine(access, parts, redis, holds, owners, acquisitions, events);
-        this.conditions = new Conditions(access, parts, holds);
-        this.failoverGuard =
-                new FailoverGuard(id, settings, clock, redis, monitored, serverTimes, epoch, watchdog, attempts);
+        this.closing = new Closing(access, parts, async, layer, log);
+        this.engine = new LockEngine(access, parts, owners, acquisitions, events);
+        this.conditions = new Conditions(access, parts);
+        this.failoverGuard = new FailoverGuard(id, access, watchdog, attempts);
     }
 
     /** Asks for what a message may have said while nobody listened. */
@@ -242,11 +241,11 @@ public final class LockClient {
 
     /** Makes renewals that remember the given number of losses. */
     public Renewals renewals(int remembered) {
-        return new Renewals(clock, settings, monitored, epoch, holds, losses, handoff, remembered);
+        return new Renewals(access, holds, losses, handoff, remembered);
     }
 
     public Heartbeats heartbeats() {
-        return new Heartbeats(clock, monitored, serverTimes, epoch, attempts, handoff, unavailable);
+        return new Heartbeats(access, attempts, handoff);
     }
 
     /** Makes what one lock object uses, with the client's settings. */
@@ -362,13 +361,13 @@ public final class LockClient {
     /** The number of lock names whose last token Redis remembers. */
     public long countLastTokens() {
         attempts.checkOpen();
-        return new TokenCount(clock, settings, redis, unavailable, attempts).count();
+        return new TokenCount(access, attempts).count();
     }
 
     /** The locks in use whose names match a glob, over all clients. */
     public Stream<LockSummary> list(String pattern) {
         attempts.checkOpen();
-        return new LockList(clock, settings, redis, unavailable, attempts, queries).list(pattern);
+        return new LockList(access, attempts, queries).list(pattern);
     }
 
     /** Whether {@link #close} has begun. */

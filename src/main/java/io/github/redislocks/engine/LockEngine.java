@@ -6,7 +6,6 @@ import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
@@ -41,19 +40,13 @@ public final class LockEngine {
     private final Losses losses;
 
     public LockEngine(
-            RedisAccess access,
-            WaitingParts parts,
-            Redis redis,
-            Holds holds,
-            Owners owners,
-            Acquisitions acquisitions,
-            EventNotifier events) {
+            RedisAccess access, WaitingParts parts, Owners owners, Acquisitions acquisitions, EventNotifier events) {
         this.clock = access.clock();
         this.settings = access.settings();
-        this.redis = redis;
+        this.redis = access.redis();
         this.losses = parts.losses();
-        this.exits = new Exits(access, parts, redis, holds, events);
-        this.entries = new Entries(access, parts, redis, holds, owners, acquisitions, events);
+        this.exits = new Exits(access, parts, events);
+        this.entries = new Entries(access, parts, owners, acquisitions, events);
     }
 
     /** Makes what one lock object uses, with settings of its own. */

@@ -4,6 +4,7 @@ import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockSummary;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
@@ -36,17 +37,11 @@ public final class LockList {
     private final Attempts attempts;
     private final LockQueries queries;
 
-    public LockList(
-            Clock clock,
-            Settings settings,
-            Redis redis,
-            UnavailableMessages unavailable,
-            Attempts attempts,
-            LockQueries queries) {
-        this.clock = clock;
-        this.settings = settings;
-        this.redis = redis;
-        this.unavailable = unavailable;
+    public LockList(RedisAccess access, Attempts attempts, LockQueries queries) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.redis = access.redis();
+        this.unavailable = access.unavailable();
         this.attempts = attempts;
         this.queries = queries;
     }

@@ -3,6 +3,7 @@ package io.github.redislocks.engine;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
@@ -18,6 +19,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.WaitingParts;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -37,24 +39,15 @@ public final class LockQueries {
     private final Losses losses;
     private final Layer layer;
 
-    public LockQueries(
-            String clientId,
-            Clock clock,
-            Settings settings,
-            MonitoredRedis monitored,
-            UnavailableMessages unavailable,
-            Holds holds,
-            Attempts attempts,
-            Losses losses,
-            Layer layer) {
+    public LockQueries(String clientId, RedisAccess access, WaitingParts parts, Layer layer) {
         this.clientId = clientId;
-        this.clock = clock;
-        this.settings = settings;
-        this.monitored = monitored;
-        this.unavailable = unavailable;
-        this.holds = holds;
-        this.attempts = attempts;
-        this.losses = losses;
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.monitored = access.monitored();
+        this.unavailable = access.unavailable();
+        this.holds = parts.holds();
+        this.attempts = parts.attempts();
+        this.losses = parts.losses();
         this.layer = layer;
     }
 

@@ -2,6 +2,7 @@ package io.github.redislocks.engine;
 
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
@@ -22,11 +23,11 @@ public final class TokenCount {
     private final UnavailableMessages unavailable;
     private final Attempts attempts;
 
-    public TokenCount(Clock clock, Settings settings, Redis redis, UnavailableMessages unavailable, Attempts attempts) {
-        this.clock = clock;
-        this.settings = settings;
-        this.redis = redis;
-        this.unavailable = unavailable;
+    public TokenCount(RedisAccess access, Attempts attempts) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.redis = access.redis();
+        this.unavailable = access.unavailable();
         this.attempts = attempts;
     }
 

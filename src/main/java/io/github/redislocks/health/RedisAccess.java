@@ -1,6 +1,7 @@
 package io.github.redislocks.health;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Settings;
@@ -9,6 +10,7 @@ import io.github.redislocks.state.Settings;
  * The parts of a client that an acquisition needs to ask Redis for a lock and to explain a failure.
  *
  * @param settings of the client
+ * @param redis the servers
  * @param epoch counts the failovers
  * @param serverTimes dates requests
  * @param monitored runs the scripts
@@ -17,6 +19,7 @@ import io.github.redislocks.state.Settings;
 public record RedisAccess(
         Clock clock,
         Settings settings,
+        Redis redis,
         FailoverEpoch epoch,
         ServerTimes serverTimes,
         MonitoredRedis monitored,

@@ -4,6 +4,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -82,26 +83,18 @@ public final class Renewals implements Task {
     }
 
     /** Makes the task; {@code remembered} is the number of losses that are remembered. */
-    public Renewals(
-            Clock clock,
-            Settings settings,
-            MonitoredRedis redis,
-            FailoverEpoch epoch,
-            Holds holds,
-            Losses losses,
-            Rescue rescue,
-            int remembered) {
-        this.clock = clock;
-        this.settings = settings;
-        this.redis = redis;
-        this.epoch = epoch;
+    public Renewals(RedisAccess access, Holds holds, Losses losses, Rescue rescue, int remembered) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.redis = access.monitored();
+        this.epoch = access.epoch();
         this.holds = holds;
         this.losses = losses;
         this.rescue = rescue;
-        this.fenceRefreshSeconds = TokenMemory.refreshSeconds(settings.tokenMemory());
+        this.fenceRefreshSeconds = TokenMemory.refreshSeconds(access.settings().tokenMemory());
         this.remembered = remembered;
-        this.forgotNanos = clock.nanoTime();
-        this.shortestLeaseMillis = new AtomicLong(settings.leaseMillis());
+        this.forgotNanos = access.clock().nanoTime();
+        this.shortestLeaseMillis = new AtomicLong(access.settings().leaseMillis());
     }
 
     /** Notes that there is a lock whose holds are renewed with this lease. */

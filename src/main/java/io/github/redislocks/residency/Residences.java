@@ -89,7 +89,7 @@ public final class Residences extends Layer {
         this.settings = ground.access().settings();
         this.monitored = ground.access().monitored();
         this.unavailable = ground.access().unavailable();
-        this.holds = ground.holds();
+        this.holds = ground.parts().holds();
         this.owners = ground.owners();
         this.localQueue = ground.parts().localQueue();
         this.mailbox = ground.parts().mailbox();

@@ -2,6 +2,7 @@ package io.github.redislocks.waiting;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.redis.Call;
@@ -57,18 +58,16 @@ public final class Handoff implements Renewals.Rescue {
     private final Losses losses;
 
     public Handoff(
-            Clock clock,
-            Settings settings,
-            MonitoredRedis redis,
+            RedisAccess access,
             Holds holds,
             LocalQueue localQueue,
             Attempts attempts,
             Mailbox mailbox,
             Watchdog watchdog,
             Losses losses) {
-        this.clock = clock;
-        this.settings = settings;
-        this.redis = redis;
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.redis = access.monitored();
         this.holds = holds;
         this.localQueue = localQueue;
         this.attempts = attempts;

@@ -4,6 +4,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.health.Availability;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
@@ -44,21 +45,14 @@ public final class Heartbeats implements Task {
     private final Handoff handoff;
     private final UnavailableMessages unavailable;
 
-    public Heartbeats(
-            Clock clock,
-            MonitoredRedis redis,
-            ServerTimes times,
-            FailoverEpoch epoch,
-            Attempts attempts,
-            Handoff handoff,
-            UnavailableMessages unavailable) {
-        this.clock = clock;
-        this.redis = redis;
-        this.times = times;
-        this.epoch = epoch;
+    public Heartbeats(RedisAccess access, Attempts attempts, Handoff handoff) {
+        this.clock = access.clock();
+        this.redis = access.monitored();
+        this.times = access.serverTimes();
+        this.epoch = access.epoch();
         this.attempts = attempts;
         this.handoff = handoff;
-        this.unavailable = unavailable;
+        this.unavailable = access.unavailable();
     }
 
     /** A walk looks at each waiter, also at those that wait behind another of their client. */

@@ -3,6 +3,7 @@ package io.github.redislocks.waiting;
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -32,19 +33,11 @@ public final class Settlements {
     private final Handoff handoff;
     private final Watchdog watchdog;
 
-    public Settlements(
-            Clock clock,
-            Settings settings,
-            FailoverEpoch epoch,
-            MonitoredRedis monitored,
-            Holds holds,
-            Attempts attempts,
-            Handoff handoff,
-            Watchdog watchdog) {
-        this.clock = clock;
-        this.settings = settings;
-        this.epoch = epoch;
-        this.monitored = monitored;
+    public Settlements(RedisAccess access, Holds holds, Attempts attempts, Handoff handoff, Watchdog watchdog) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.epoch = access.epoch();
+        this.monitored = access.monitored();
         this.holds = holds;
         this.attempts = attempts;
         this.handoff = handoff;

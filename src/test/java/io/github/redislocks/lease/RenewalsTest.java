@@ -8,9 +8,12 @@ import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
+import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
@@ -93,7 +96,15 @@ class RenewalsTest {
 
     private Renewals renewals(Settings settings, int remembered) {
         MonitoredRedis monitored = new MonitoredRedis(settings, clock, redis, new EventNotifier(List.of()));
-        return new Renewals(clock, settings, monitored, epoch, holds, losses, rescue, remembered);
+        RedisAccess access = new RedisAccess(
+                clock,
+                settings,
+                redis,
+                epoch,
+                new ServerTimes(clock),
+                monitored,
+                new UnavailableMessages(settings, redis));
+        return new Renewals(access, holds, losses, rescue, remembered);
     }
 
     private Hold hold(Owner owner, long leaseMillis, boolean renewed, long renewalNanos) {
