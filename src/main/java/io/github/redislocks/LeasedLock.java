@@ -34,10 +34,13 @@ import org.jspecify.annotations.Nullable;
  *     {@link #tryCallWithHandleAsync tryCallWithHandleAsync}</td></tr>
  * </table>
  *
- * <p>A time of zero or less takes a free lock only. Every way that asks Redis throws {@link IllegalStateException} once
- * the {@link Locks} is closed, and {@link LockUnavailableException} if Redis stays away: for longer than
- * {@code retryFor} where the call waits, and in its time where the call tries, since nobody knows then whether the lock
- * is busy.
+ * <p>A time of zero or less takes a free lock only. Such a try is the same by every way: it waits for the answer of
+ * Redis alone, for one command timeout at most, and asks a client that keeps the lock without using it to release it. A
+ * fair lock is left to those that stand in line, except by {@link #tryLock()}, as with the JDK's lock.
+ *
+ * <p>Every way that asks Redis throws {@link IllegalStateException} once the {@link Locks} is closed, and
+ * {@link LockUnavailableException} if Redis stays away: for longer than {@code retryFor} where the call waits, and in
+ * its time where the call tries, since nobody knows then whether the lock is busy.
  *
  * <p>Later versions may have more methods, with a default.
  *

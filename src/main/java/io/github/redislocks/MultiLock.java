@@ -72,8 +72,8 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
     boolean tryLock();
 
     /**
-     * Acquires all if all become free within the given time, which is one for all; a time of zero or less takes free
-     * locks only. Ends within 200 ms after that time even if Redis hangs.
+     * Acquires all if all become free within the given time, which is one for all. Ends within 200 ms after that time
+     * even if Redis hangs. A time of zero or less takes free locks only, as {@link #tryLock()} does.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link Locks} that it came from is closed

@@ -116,7 +116,8 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Acquires the lock if it is free now, even if others wait for it; sends one request and does not wait.
+     * Acquires the lock if it is free now, even if others wait for it. Waits for the answer of Redis only, for one
+     * command timeout at most.
      *
      * @throws IllegalStateException if the {@link RedisLocks} is closed
      * @throws LockUnavailableException if Redis did not answer, so that nobody knows whether it is free
@@ -128,8 +129,8 @@ public final class RedisReentrantLock implements FencedLock {
 
     /**
      * Acquires the lock if it becomes free within the given time. Never returns false early, and ends within 200 ms
-     * after that time even if Redis hangs. A time of zero or less takes a free lock only, and waits for the answer to
-     * that as long as Redis answers others, for one command timeout at most.
+     * after that time even if Redis hangs. A time of zero or less takes a free lock only, as {@link #tryLock()} does,
+     * but leaves a fair lock to those that stand in line.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link RedisLocks} is closed
@@ -184,8 +185,7 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     private WaitLimit limit(Duration wait) {
-        long nanos = saturatedNanos(Objects.requireNonNull(wait, "wait"));
-        return WaitLimit.within(client.clock.nanoTime(), nanos, sync.retryForNanos());
+        return sync.limit(saturatedNanos(Objects.requireNonNull(wait, "wait")));
     }
 
     /**

@@ -37,8 +37,6 @@ class LateCallTest extends FakeTime {
 
         private final FakeClock clock;
         private final Queue<Long> takeMillis = new ArrayDeque<>();
-        /** Done while a request has no answer. */
-        private Runnable meanwhile = () -> {};
 
         Far(InMemoryRedis server, FakeClock clock) {
             super(server);
@@ -56,7 +54,6 @@ class LateCallTest extends FakeTime {
             Reply reply = super.run(call, timeoutNanos);
             clock.advanceMillis(Math.min(millis, timeoutMillis));
             if (millis > timeoutMillis) {
-                meanwhile.run();
                 throw new RedisException.Unanswered("no answer within " + timeoutMillis + " ms", true, null);
             }
             return reply;
@@ -138,20 +135,6 @@ class LateCallTest extends FakeTime {
             }
             return false;
         });
-        Thread caller = Thread.currentThread();
-        clock.holdUp(caller, 150);
-        whileTimePasses(
-                () -> clock.isParked(caller),
-                () -> assertThat(takesAtOnce(wanted)).isTrue());
-        wanted.unlock();
-    }
-
-    /** Redis answers others meanwhile, so that the time was too short. */
-    @Test
-    void tryWithoutTime_thatIsHeldUpAfterAnUnansweredRequest_asksAgain() {
-        far.takeMillis.add(HOUR);
-        far.meanwhile =
-                () -> assertThat(farAway.reentrantLock("another").isLocked()).isFalse();
         Thread caller = Thread.currentThread();
         clock.holdUp(caller, 150);
         whileTimePasses(

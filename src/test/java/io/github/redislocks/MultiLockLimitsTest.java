@@ -169,12 +169,12 @@ class MultiLockLimitsTest extends FakeTime {
         pass(100);
         harm.set(this::hang);
         redis.down(true);
-        assertThat(millisUnanswered(() -> multi.tryLock(0, TimeUnit.SECONDS))).isLessThanOrEqualTo(200);
-        assertThat(millisUnanswered(() -> deaf.multiLock(NAMES).tryAcquire(Duration.ZERO)))
-                .isLessThanOrEqualTo(200);
         assertThat(millisUnanswered(() -> multi.tryLock(500, TimeUnit.MILLISECONDS)))
                 .isBetween(500L, 700L);
         assertThat(millisUnanswered(multi::tryLock)).isBetween(1_000L, 1_200L);
+        assertThat(millisUnanswered(() -> multi.tryLock(0, TimeUnit.SECONDS))).isBetween(1_000L, 1_200L);
+        assertThat(millisUnanswered(() -> deaf.multiLock(NAMES).tryAcquire(Duration.ZERO)))
+                .isBetween(1_000L, 1_200L);
         whileTimePasses(deaf::close);
     }
 
@@ -193,22 +193,13 @@ class MultiLockLimitsTest extends FakeTime {
     }
 
     @Test
-    void tryLock_unansweredWhileAnotherRequestIsAnswered_isUnknown() {
+    void tryWithoutTime_unansweredWhileAnotherRequestIsAnswered_isUnknown() {
         AtomicReference<Harm> harm = new AtomicReference<>();
         RedisLocks late = lateForAll(harm);
         MultiLock multi = late.multiLock(List.of("a", "b", "c"));
         assertThatThrownBy(multi::tryLock).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(() -> multi.tryLock(0, TimeUnit.SECONDS)).isInstanceOf(LockUnavailableException.class);
         assertThat(multi.isHeldByCurrentThread()).isFalse();
-        whileTimePasses(late::close);
-    }
-
-    @Test
-    void tryWithoutTime_unansweredWhileAnotherRequestIsAnswered_asksForEach() throws InterruptedException {
-        AtomicReference<Harm> harm = new AtomicReference<>();
-        RedisLocks late = lateForAll(harm);
-        MultiLock multi = late.multiLock(List.of("a", "b", "c"));
-        assertThat(multi.tryLock(0, TimeUnit.SECONDS)).isTrue();
-        multi.unlock();
         whileTimePasses(late::close);
     }
 }

@@ -19,7 +19,6 @@ import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -587,93 +586,53 @@ class ResidencyTest extends FakeTime {
         lock.unlock();
     }
 
-    /** The ways to try once, with each of which a client that does not keep the lock has it if nobody uses it. */
-    private enum Try {
-        UNTIMED,
-        NO_TIME,
-        NO_TIME_WITH_LEASE,
-        FAIR_WITHOUT_TIME,
-        HANDLE,
-        SEVERAL,
-        SEVERAL_WITHOUT_TIME,
-        SEVERAL_HANDLES;
+    private static final LockOptions PLAIN = LockOptions.defaults();
 
-        /** Tries, and releases what it has. */
-        boolean by(RedisLocks client) throws InterruptedException {
-            return switch (this) {
-                case UNTIMED -> of(client.reentrantLock("job"), Lock::tryLock);
-                case NO_TIME -> of(client.reentrantLock("job"), lock -> lock.tryLock(0, TimeUnit.SECONDS));
-                case NO_TIME_WITH_LEASE ->
-                    of(client.reentrantLock("job"), lock -> lock.tryLock(Duration.ZERO, Duration.ofSeconds(5)));
-                case FAIR_WITHOUT_TIME ->
-                    of(
-                            client.reentrantLock("job", LockOptions.defaults().fair(true)),
-                            lock -> lock.tryLock(-1, TimeUnit.SECONDS));
-                case HANDLE -> has(client.reentrantLock("job").tryAcquire(Duration.ZERO));
-                case SEVERAL -> of(client.multiLock(List.of("free", "job", "job2")), Lock::tryLock);
-                case SEVERAL_WITHOUT_TIME ->
-                    of(client.multiLock(List.of("free", "job", "job2")), lock -> lock.tryLock(0, TimeUnit.SECONDS));
-                case SEVERAL_HANDLES ->
-                    has(client.multiLock(List.of("free", "job", "job2")).tryAcquire(Duration.ZERO));
-            };
-        }
-
-        private interface Trial<T> {
-            boolean of(T lock) throws InterruptedException;
-        }
-
-        private static <T extends Lock> boolean of(T lock, Trial<T> trial) throws InterruptedException {
-            return trial.of(lock) && unlocked(lock);
-        }
-
-        private static boolean has(Optional<? extends AutoCloseable> handle) {
-            return handle.isPresent() && isClosed(handle.get());
-        }
-
-        private static boolean isClosed(AutoCloseable held) {
-            try {
-                held.close();
-                return true;
-            } catch (Exception e) {
-                throw new AssertionError(e);
-            }
-        }
+    private boolean takes(WithoutTime way, RedisLocks client, boolean several, LockOptions options) {
+        CompletableFuture<Boolean> taken = elsewhere(() -> way.takes(client, several, options));
+        passUntil(taken::isDone);
+        return taken.join();
     }
 
     @ParameterizedTest
-    @EnumSource(Try.class)
-    void tryOfAnyKind_takesWhatIsKept_andNotWhatIsUsed(Try way) throws Exception {
+    @EnumSource(WithoutTime.class)
+    void tryWithoutTime_takesWhatIsKept_andNotWhatIsUsed(WithoutTime way) {
         RedisReentrantLock second = locks.reentrantLock("job2");
         for (RedisLocks client : List.of(others, locks)) {
-            use();
-            second.lock();
-            second.unlock();
-            assertThat(elsewhere(() -> way.by(client)).get(20, TimeUnit.SECONDS))
-                    .as("kept, by %s", client)
-                    .isTrue();
-            lock.lock();
-            assertThat(elsewhere(() -> way.by(client)).get(20, TimeUnit.SECONDS))
-                    .as("used, by %s", client)
-                    .isFalse();
-            lock.unlock();
+            for (LockOptions options : List.of(PLAIN, PLAIN.fair(true))) {
+                for (boolean several : new boolean[] {false, true}) {
+                    use();
+                    second.lock();
+                    second.unlock();
+                    assertThat(takes(way, client, several, options))
+                            .as("kept, by %s, several: %s, %s", client, several, options)
+                            .isTrue();
+                    lock.lock();
+                    assertThat(takes(way, client, several, options))
+                            .as("used, by %s, several: %s, %s", client, several, options)
+                            .isFalse();
+                    lock.unlock();
+                }
+            }
         }
         assertThat(losses).isEmpty();
     }
 
     /** A try does not wait, so it wants nothing any more when the lock is free. */
     @ParameterizedTest
-    @EnumSource(Try.class)
-    void tryOfAnyKind_thatFindsALockUsed_leavesItKept(Try way) throws Exception {
-        use();
-        pass(1_500);
-        lock.lock();
-        // The answer to the second comes after whatever the first has said.
-        for (int i = 0; i < 2; i++) {
-            assertThat(elsewhere(() -> way.by(others)).get(20, TimeUnit.SECONDS))
-                    .isFalse();
+    @EnumSource(WithoutTime.class)
+    void tryWithoutTime_thatFindsALockUsed_leavesItKept(WithoutTime way) {
+        for (boolean several : new boolean[] {false, true}) {
+            use();
+            pass(1_500);
+            lock.lock();
+            // The answer to the second comes after whatever the first has said.
+            for (int i = 0; i < 2; i++) {
+                assertThat(takes(way, others, several, PLAIN)).isFalse();
+            }
+            lock.unlock();
+            assertThat(isKept()).isTrue();
         }
-        lock.unlock();
-        assertThat(isKept()).isTrue();
     }
 
     private static boolean unlocked(Lock held) {

@@ -300,22 +300,16 @@ final class Entries {
         events.notAcquired(lock.keys, clock, beganNanos, LockNotAcquired.Outcome.BUSY);
     }
 
-    /** Whether Redis has answered others since then, and answers. */
-    boolean isAnswered(LockObject lock, long sinceNanos) {
-        Availability server = monitored.of(lock.keys.lock());
-        return server.answeredSince(sinceNanos) && server.age(clock.nanoTime()) == 0;
-    }
-
     /**
      * Ends a try of several locks whose only request was not answered: returns if Redis has answered others meanwhile,
      * so that only the time was too short, and throws otherwise.
      *
-     * @param timed whether the time was the caller's
+     * @param timed whether the caller waits
      */
     void notAnswered(LockObject lock, long beganNanos, boolean timed) {
         Availability server = monitored.of(lock.keys.lock());
         long now = clock.nanoTime();
-        boolean known = timed && isAnswered(lock, beganNanos);
+        boolean known = timed && server.answeredSince(beganNanos) && server.age(now) == 0;
         events.notAcquired(
                 lock.keys, clock, beganNanos, known ? LockNotAcquired.Outcome.BUSY : LockNotAcquired.Outcome.FAILED);
         if (!known) {

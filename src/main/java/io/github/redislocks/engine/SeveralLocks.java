@@ -99,12 +99,12 @@ public final class SeveralLocks {
         return interruptible ? WaitLimit.interruptible(own.retryForNanos()) : WaitLimit.endless(own.retryForNanos());
     }
 
-    /** The limit of a timed try; without time it takes free ones only. */
+    /** The limit of a try; a time of zero or less takes free ones only. */
     public WaitLimit limit(long waitNanos) {
-        return WaitLimit.within(clock.nanoTime(), waitNanos, own.retryForNanos());
+        return WaitLimit.tryWithin(clock.nanoTime(), waitNanos, own.commandTimeoutNanos(), own.retryForNanos());
     }
 
-    /** The limit of a try that asks for each once. */
+    /** The limit of {@code tryLock()}, which no interrupt ends. */
     public WaitLimit limitOfTry() {
         return WaitLimit.forAnswer(clock.nanoTime(), own.commandTimeoutNanos(), own.retryForNanos());
     }
@@ -154,10 +154,8 @@ public final class SeveralLocks {
                 entries.notTaken(parts.get(busy.index()), began);
                 return false;
             }
-            boolean timed = !limit.barges();
-            boolean goesOn = timed && !limit.waits() && entries.isAnswered(parts.get(0), began);
-            if (ends && !goesOn && !hasTimeToAsk(limit)) {
-                entries.notAnswered(parts.get(0), began, timed);
+            if (ends && !hasTimeToAsk(limit)) {
+                entries.notAnswered(parts.get(0), began, limit.waits());
                 return false;
             }
         }
@@ -212,8 +210,8 @@ public final class SeveralLocks {
         int last = had.length - 1;
         for (int i = 0; i <= last; i++) {
             long now = clock.nanoTime();
-            // The request for all counts in the time of a tryLock() for the first.
-            if (i > 0 || !limit.barges()) {
+            // The request for all counts in the time of a try without time for the first.
+            if (i > 0) {
                 limit.restart(now);
             }
             Sync part = parts.get(i);

@@ -112,8 +112,13 @@ public class Sync extends LockObject {
         if (!Thread.currentThread().isInterrupted() && enterHere(leaseMillis, renewed) != null) {
             return true;
         }
-        WaitLimit limit = WaitLimit.within(engine.clock().nanoTime(), waitNanos, own.retryForNanos());
-        return acquire(limit, leaseMillis, renewed) != null;
+        return acquire(limit(waitNanos), leaseMillis, renewed) != null;
+    }
+
+    /** The limit of a try; a time of zero or less takes a free lock only. */
+    public WaitLimit limit(long waitNanos) {
+        long now = engine.clock().nanoTime();
+        return WaitLimit.tryWithin(now, waitNanos, engine.commandTimeoutNanos(), own.retryForNanos());
     }
 
     /** Counts a re-entry or acquires, without a request; null if Redis has to be asked. */

@@ -36,18 +36,27 @@ public final class WaitLimit {
         return endless(Settings.DEFAULTS.retryForNanos());
     }
 
-    /** Waits for the given time or until an interrupt, through any outage; without time, for one answer. */
+    /** Waits for the given time or until an interrupt, through any outage. */
     public static WaitLimit within(long now, long nanos, long retryForNanos) {
         long deadline = now + Math.max(0, nanos);
         return new WaitLimit(true, nanos > 0, now, deadline < 0 ? Long.MAX_VALUE : deadline, retryForNanos);
     }
 
-    /** Waits for one answer, whether the lock is busy or not; an interrupt does not end the wait. */
+    /**
+     * As {@link #within}; without time, waits for the answer whether the lock is busy, for at most {@code answerNanos}.
+     */
+    public static WaitLimit tryWithin(long now, long nanos, long answerNanos, long retryForNanos) {
+        return nanos > 0
+                ? within(now, nanos, retryForNanos)
+                : new WaitLimit(true, false, now, now + answerNanos, retryForNanos);
+    }
+
+    /** Waits for the answer whether the lock is busy; an interrupt does not end the wait. */
     public static WaitLimit forAnswer(long now, long nanos, long retryForNanos) {
         return new WaitLimit(false, false, now, now + nanos, retryForNanos);
     }
 
-    /** Has the time of a try that does not wait begin anew, with its next request. */
+    /** Has the time of a try that does not wait begin anew, with the request for its next lock. */
     public void restart(long now) {
         if (!waits) {
             deadlineNanos += now - beganNanos;
@@ -80,7 +89,7 @@ public final class WaitLimit {
         if (!isTimed()) {
             return commandTimeoutNanos;
         }
-        long grace = barges() ? 0 : Timing.GRACE_MILLIS * 1_000_000;
+        long grace = waits ? Timing.GRACE_MILLIS * 1_000_000 : 0;
         return Math.min(commandTimeoutNanos, deadlineNanos - now + grace);
     }
 

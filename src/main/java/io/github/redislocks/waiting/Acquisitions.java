@@ -122,10 +122,6 @@ public final class Acquisitions {
         private long askAtNanos;
         /** Set once a try has sent a question to the client that keeps the lock. */
         private boolean tried;
-        /**
-         * Whether a try asks again: its request came too late, or only others were answered, or it did not listen yet.
-         */
-        private boolean triesAgain;
         /** Whether the mailbox was open when the last request was made. */
         private boolean listened;
 
@@ -240,7 +236,7 @@ public final class Acquisitions {
                 ask();
                 return 0;
             }
-            if (told == Told.DECLINED || leftNanos(now) <= 0 || (grace > 0 && !limit.waits())) {
+            if (told == Told.DECLINED || limit.remaining(now) <= 0 || (grace > 0 && !limit.waits())) {
                 if (attempt.leave(verdict)) {
                     giveUp(now);
                     return ENDED;
@@ -248,12 +244,7 @@ public final class Acquisitions {
                 return 0;
             }
             long pause = mayAsk ? Math.max(askAtNanos - now, grace) : settlement.pauseNanos(now);
-            return Math.max(0, Math.min(leftNanos(now), pause));
-        }
-
-        /** How much time there is; of a try without time, that of the answer for which it still waits. */
-        private long leftNanos(long now) {
-            return tried || triesAgain ? limit.timeoutNanos(now, settings.commandTimeoutNanos()) : limit.remaining(now);
+            return Math.max(0, Math.min(limit.remaining(now), pause));
         }
 
         /** Sees to it that a grant would be told. */
@@ -266,10 +257,9 @@ public final class Acquisitions {
             handoff.depart(attempt);
         }
 
-        /** Whether to ask now: a first request, and the next of a try without time, need no time that is left. */
+        /** Whether to ask now: only a first request needs no time that is left. */
         private boolean wantsToAsk(long now) {
-            boolean needsNoTime = !asked || (triesAgain && told == Told.NOTHING);
-            return told != Told.DECLINED && (needsNoTime || leftNanos(now) > 0);
+            return told != Told.DECLINED && (!asked || limit.remaining(now) > 0);
         }
 
         private void giveUp(long now) {
@@ -303,7 +293,7 @@ public final class Acquisitions {
         /**
          * Whether an attempt that ends knows that the lock was busy: a reply said so; or another thread of this client
          * had the local turn all the time, and Redis is not away; or its own request got no reply while Redis answered
-         * other requests of this client, so that only its time was too short. {@code tryLock()} needs a reply of its
+         * other requests of this client, so that only its time was too short. A try without time needs a reply of its
          * own.
          */
         private boolean isKnownToBeBusy(long now) {
@@ -312,7 +302,7 @@ public final class Acquisitions {
             }
             Availability server = monitored.of(attempt.keys.lock());
             boolean hasSpoken = !asked || server.answeredSince(limit.beganNanos());
-            return !limit.barges() && hasSpoken && server.age(now) == 0;
+            return limit.waits() && hasSpoken && server.age(now) == 0;
         }
 
         void ask() {
@@ -339,12 +329,7 @@ public final class Acquisitions {
                 failed = false;
                 monitored.retried();
             }
-            if (told == Told.NOTHING && (triesAgain || failure == null) && !limit.waits() && !limit.barges()) {
-                // The time of a try without time begins with the request: the thread may have been held up before.
-                limit.restart(clock.nanoTime());
-            }
             asked = true;
-            triesAgain = false;
             tookFree = false;
             attempt.asks();
         }
@@ -397,7 +382,6 @@ public final class Acquisitions {
                     tried = true;
                     askAtNanos = Long.MAX_VALUE;
                 } else {
-                    triesAgain = true;
                     openMailbox();
                 }
             } else if (answer == Answer.Word.BUSY || answer == Answer.Word.RESIDENT) {
@@ -406,9 +390,6 @@ public final class Acquisitions {
                 attempt.unknown();
             } else if (answer != Answer.Word.LATE) {
                 throw new IllegalStateException("Redis answered " + answer + " to " + attempt);
-            } else if (!limit.waits() && !limit.barges()) {
-                pause();
-                tryAgain();
             }
         }
 
@@ -430,19 +411,6 @@ public final class Acquisitions {
                     || limit.isPast(outage)) {
                 attempt.decide(new Attempt.Failure(unavailable.notAcquired(
                         attempt.keys, Math.max(outage, now - attempt.beganNanos()), attempt.mayRun(), e)));
-            } else if (!limit.waits() && isKnownToBeBusy(now)) {
-                tryAgain();
-            }
-        }
-
-        /**
-         * Lets a try without time ask again, for one command timeout at most: its request came too late to the server,
-         * or was not answered in time while other requests were.
-         */
-        private void tryAgain() {
-            if (!wasToldBusy() && askAtNanos - attempt.beganNanos() < settings.commandTimeoutNanos()) {
-                limit.restart(askAtNanos);
-                triesAgain = true;
             }
         }
 
