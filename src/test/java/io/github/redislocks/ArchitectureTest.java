@@ -74,12 +74,16 @@ class ArchitectureTest extends CodeRules {
                 List.of("redis.cluster", "redis.sentinel", "redis.topology", "redis.jedis", "redis", "concurrent"));
         rooms.put("state", List.of("redis", "concurrent", TOLD));
         rooms.put("script", List.of("state", "redis", "concurrent", TOLD));
+        rooms.put("work", List.of("concurrent", TOLD));
         rooms.put("jfr", List.of(TOLD));
         rooms.put("events", List.of("jfr", "state", "concurrent", TOLD));
         rooms.put("health", List.of("events", "script", "state", "redis", "concurrent", TOLD));
         rooms.put("watchdog", List.of("health", "redis", "concurrent"));
         rooms.put("lease", List.of("watchdog", "events", "health", "script", "state", "redis", "concurrent", TOLD));
         rooms.put("waiting", List.of("lease", "watchdog", "health", "script", "state", "redis", "concurrent", TOLD));
+        rooms.put(
+                "inspection",
+                List.of("waiting", "lease", "watchdog", "health", "script", "state", "redis", "concurrent", TOLD));
         rooms.put(
                 "quorum",
                 List.of(
@@ -96,6 +100,8 @@ class ArchitectureTest extends CodeRules {
                 "engine",
                 List.of(
                         "quorum",
+                        "work",
+                        "inspection",
                         "waiting",
                         "lease",
                         "events",

@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
 import io.github.redislocks.concurrent.Interruption;
-import io.github.redislocks.engine.HandledWork;
+import io.github.redislocks.work.HandledWork;
 import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.state.Hold;

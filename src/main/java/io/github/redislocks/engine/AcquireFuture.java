@@ -1,6 +1,7 @@
 package io.github.redislocks.engine;
 
 import io.github.redislocks.Handle;
+import io.github.redislocks.concurrent.EndableFuture;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionStage;

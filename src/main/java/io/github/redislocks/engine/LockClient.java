@@ -12,6 +12,8 @@ import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
+import io.github.redislocks.inspection.LockList;
+import io.github.redislocks.inspection.TokenCount;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.lease.SlowHolds;
@@ -367,7 +369,7 @@ public final class LockClient {
     /** The locks in use whose names match a glob, over all clients. */
     public Stream<LockSummary> list(String pattern) {
         attempts.checkOpen();
-        return new LockList(access, attempts, queries).list(pattern);
+        return new LockList(access, attempts, queries::inspect).list(pattern);
     }
 
     /** Whether {@link #close} has begun. */

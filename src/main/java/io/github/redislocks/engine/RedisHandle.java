@@ -5,6 +5,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.state.HandleOwner;
+import io.github.redislocks.work.EarlyNews;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

@@ -1,6 +1,6 @@
 /**
  * The operations of a lock object: acquiring, re-entering, releasing, Conditions and queries; and the client, which
- * makes all parts and closes them. The top package: it may use all others.
+ * makes all parts and closes them. It may use all rooms but those that stand on it.
  */
 @NullMarked
 package io.github.redislocks.engine;

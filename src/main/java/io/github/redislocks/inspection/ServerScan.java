@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.inspection;
 
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.concurrent.Clock;

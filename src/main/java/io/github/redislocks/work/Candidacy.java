@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.work;
 
 import io.github.redislocks.LeaderWork;
 import io.github.redislocks.LockHandle;

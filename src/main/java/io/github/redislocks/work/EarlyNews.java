@@ -1,11 +1,11 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.work;
 
 import io.github.redislocks.Handle;
 import io.github.redislocks.LockLost;
 import java.util.concurrent.CompletionStage;
 
 /** A handle that reports its loss as early as the library knows of it, before it runs code of users. */
-interface EarlyNews {
+public interface EarlyNews {
 
     /** The loss, as by {@link Handle#lost()}. Stages that depend on this one must not block. */
     CompletionStage<LockLost> firstNews();

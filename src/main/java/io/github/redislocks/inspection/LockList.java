@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.inspection;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockSummary;
@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Set;
 import java.util.Spliterators;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
@@ -35,15 +36,20 @@ public final class LockList {
     private final Redis redis;
     private final UnavailableMessages unavailable;
     private final Attempts attempts;
-    private final LockQueries queries;
+    private final Function<LockKeys, LockInspection> inspector;
 
-    public LockList(RedisAccess access, Attempts attempts, LockQueries queries) {
+    /**
+     * Makes a list of the locks of a client.
+     *
+     * @param inspector asks for the state of one lock
+     */
+    public LockList(RedisAccess access, Attempts attempts, Function<LockKeys, LockInspection> inspector) {
         this.clock = access.clock();
         this.settings = access.settings();
         this.redis = access.redis();
         this.unavailable = access.unavailable();
         this.attempts = attempts;
-        this.queries = queries;
+        this.inspector = inspector;
     }
 
     /** The locks whose names match a glob; sends nothing before the stream is read. */
@@ -109,7 +115,7 @@ public final class LockList {
     }
 
     private LockSummary ofMany(String name) {
-        LockInspection seen = queries.inspect(LockKeys.of(settings.keyPrefix(), name));
+        LockInspection seen = inspector.apply(LockKeys.of(settings.keyPrefix(), name));
         int waiting = seen.conditions().stream()
                 .mapToInt(condition -> condition.waiters().size())
                 .sum();

@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.concurrent;
 
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;

@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.work;
 
 import io.github.redislocks.Handle;
 import io.github.redislocks.HandleCall;
@@ -7,6 +7,7 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockedCall;
 import io.github.redislocks.LockedResult;
 import io.github.redislocks.LockedRun;
+import io.github.redislocks.concurrent.EndableFuture;
 import io.github.redislocks.concurrent.Interruption;
 import java.util.Objects;
 import java.util.Optional;
