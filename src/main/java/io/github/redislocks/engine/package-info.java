@@ -1,6 +1,7 @@
 /**
- * The operations of a lock object: acquiring, re-entering, releasing, Conditions and queries; and the client, which
- * makes all parts and closes them. It may use all rooms but those that stand on it.
+ * The client, which makes all parts and closes them, and what a lock object does: acquire, re-enter, release,
+ * Conditions, queries, handles, several locks. The engine knows the rooms below it; a room above attaches to it as a
+ * {@link io.github.redislocks.engine.Layer}.
  */
 @NullMarked
 package io.github.redislocks.engine;

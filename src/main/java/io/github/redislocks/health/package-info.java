@@ -1,6 +1,6 @@
 /**
  * Knows whether a server replies and can grant locks, and creates the exceptions that say why not. Knows the scripts,
- * but no waiters.
+ * and nothing of the room waiting.
  */
 @NullMarked
 package io.github.redislocks.health;

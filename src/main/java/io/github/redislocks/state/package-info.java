@@ -1,7 +1,4 @@
-/**
- * The knowledge of a client: its holds, attempts, keys and settings. Values without a network; may know the port in
- * {@code redis} only.
- */
+/** The knowledge of a client: its holds, attempts, keys and settings. Values without a network. */
 @NullMarked
 package io.github.redislocks.state;
 

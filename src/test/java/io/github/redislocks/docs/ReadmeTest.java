@@ -258,7 +258,7 @@ class ReadmeTest {
         String sources = withoutSpaces(Files.readString(TESTS.resolve("docs/ReadmeTest.java")))
                 + withoutSpaces(Files.readString(TESTS.resolve("docs/FencedDatabaseTest.java")));
         String pages = readme() + page("guide") + page("fencing");
-        assertThat(matches(readme(), "```java\\n(.*?)```")).hasSizeGreaterThanOrEqualTo(4);
+        assertThat(matches(readme(), "```java\\n(.*?)```")).hasSizeGreaterThanOrEqualTo(2);
         assertThat(matches(pages, "```java\\n(.*?)```"))
                 .hasSizeGreaterThanOrEqualTo(10)
                 .allSatisfy(snippet -> assertThat(sources).contains(withoutSpaces(snippet)));

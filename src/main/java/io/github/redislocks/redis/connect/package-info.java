@@ -1,4 +1,4 @@
-/** Opens the Redis that a URI or a topology names. */
+/** Opens the Redis that a URI or a topology names, by Jedis. */
 @NullMarked
 package io.github.redislocks.redis.connect;
 
