@@ -135,7 +135,7 @@ class ReadmeTest {
                 job.run(held.fencingToken());
             }
 
-            // No thread waits; the lock is released when the stage of the job ends, or if the job cannot start.
+            // No thread waits; the lock is released when the stage of the job ends, even if the job fails to start.
             CompletableFuture<Boolean> done =
                     locks.reentrantLock("report:tuesday").callWithHandleAsync(held -> job.start(held.fencingToken()));
 
