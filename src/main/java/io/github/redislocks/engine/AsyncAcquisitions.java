@@ -103,7 +103,7 @@ public final class AsyncAcquisitions {
             pending.begin();
         } catch (Throwable e) {
             open.remove(pending);
-            // The thread that closes the client may have reported it already.
+            // Report the failure, unless the thread that closes the client has already done so.
             if (pending.told.compareAndSet(false, true)) {
                 events.notAcquired(keys, clock, pending.beganNanos, LockNotAcquired.Outcome.FAILED, pending.call);
             }
@@ -130,7 +130,7 @@ public final class AsyncAcquisitions {
     }
 
     private void turn() {
-        // Code of the user may have set the flag: a thread factory, or a dependent of a future.
+        // Clear the interrupt flag: code of the user may have set it, in a thread factory or a dependent of a future.
         Thread.interrupted();
         Pending first = next == null ? take() : next;
         if (first != null) {
@@ -263,7 +263,7 @@ public final class AsyncAcquisitions {
             try {
                 step();
             } catch (Throwable e) {
-                // For want of memory or stack: nothing that allocates comes first.
+                // Memory or stack may have run out, so call first what allocates nothing.
                 try {
                     if (acquisition != null) {
                         acquisition.strand();
@@ -371,7 +371,7 @@ public final class AsyncAcquisitions {
                 });
             } catch (Throwable e) {
                 handoff.strand(hold);
-                // There was no memory for a task: the user's code runs here, late rather than never.
+                // No memory for a task on the callback thread: run the user's code on this thread rather than never.
                 caller.failed(e);
                 throw e;
             }
@@ -395,7 +395,7 @@ public final class AsyncAcquisitions {
                     }
                 });
             } catch (Throwable e) {
-                // There was no memory for a task: the user's code runs here, late rather than never.
+                // No memory for a task on the callback thread: run the user's code on this thread rather than never.
                 result.run();
                 throw e;
             }
@@ -411,7 +411,8 @@ public final class AsyncAcquisitions {
             open.remove(this);
             owner.rests();
             acquisition = null;
-            // When the client is closed, another thread may end it, and the times count no more.
+            // After the client is closed, another thread may end this acquisition. That thread must not touch `timed`,
+            // which belongs to the loop's thread and is not used any more.
             if (!loop.isClosed()) {
                 timed.remove(this);
             }

@@ -50,7 +50,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
 
     /** Starts to acquire the first lock; returns at once. */
     public void start() {
-        // A user who completes the future does not want the locks any more.
+        // A user who completes the future does not want the locks any more: cancel the acquisition.
         future.onEnd(this::cancel);
         ask();
     }
@@ -105,7 +105,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
             future.busy();
             return;
         }
-        // A lock was lost while the attempt waited for the others.
+        // A lock was lost while this acquisition waited for the others: begin anew with all locks.
         handle = new RedisMultiLockHandle(client, several);
         had = new Held[had.length];
         count = 0;

@@ -52,7 +52,8 @@ final class AttemptLoop {
         long began = clock.nanoTime();
         Backoff backoff = null;
         while (true) {
-            // Each a new one: what gives an earlier one back may run late, and must not touch this.
+            // Every try needs a new attempt: the background command that withdraws an earlier attempt may run late, and
+            // must not withdraw this one.
             Attempt attempt = attempts.make(lock.keys, owner, request, limit);
             try {
                 attempts.begin(attempt);

@@ -79,7 +79,8 @@ final class Closing {
                 this::drained,
                 this::awaitCalls,
                 this::loseHolds,
-                // An unlock may have begun before its hold could be declared lost; from here on no further one can.
+                // Wait once more: an unlock may have begun before loseHolds() reached its hold. No further unlock can
+                // begin.
                 this::awaitCalls,
                 this::tellUntold,
                 this::awaitTold,
@@ -91,7 +92,7 @@ final class Closing {
                 redis::close,
                 this::joinThreads,
                 watchdog::giveUp,
-                // Holds that ended during the close.
+                // Wait for the log entries about holds that ended during the close.
                 this::awaitLog);
     }
 
@@ -105,7 +106,8 @@ final class Closing {
      * first has done all that, unless the calling thread is interrupted; the shorter of the two times counts.
      */
     void run(long drainNanos) {
-        // Before it has begun: else a second call would find it done.
+        // Check the stack before `begun` is set: after a StackOverflowError a second call would treat the close as
+        // done.
         StackSpace.ensure();
         long now = clock.nanoTime();
         long end = now + drainNanos;

@@ -152,7 +152,7 @@ public final class Conditions {
                             now - began,
                             e);
                 }
-                // With the interrupt flag set, park would return at once.
+                // Clear the interrupt flag, which the limit remembers: otherwise park would return at once.
                 boolean unused = limit.interrupted();
                 clock.park(this, PAUSE_NANOS);
                 monitored.retried();
@@ -300,7 +300,7 @@ public final class Conditions {
                     }
                     handoff.handOn(hold.keys(), hold.attempt, successor, hold.turnStartNanos, answer, sent);
                     removed();
-                    // A grant to this attempt has a greater token than that of the hold that was given up.
+                    // Pass the token of the hold that was given up: every grant to this attempt has a greater one.
                     attempt.queued(began, hold.token, -1);
                     watchdog.wakeAt(attempt.nextHeartbeatNanos());
                     return;
@@ -352,7 +352,7 @@ public final class Conditions {
         /** The hold has ended here. */
         private void removed() {
             waiter.hasGivenUp();
-            // Not earlier: after an error the watchdog ends what goes with the hold, by the hold that it finds.
+            // Remove the hold last: after an error above, the watchdog finds the hold here and ends what belongs to it.
             holds.remove(hold);
             stage = Stage.WAITING;
         }
@@ -384,12 +384,12 @@ public final class Conditions {
                 long now = clock.nanoTime();
                 boolean interrupted = limit.interrupted();
                 boolean over = interrupted || remaining(now) <= 0;
-                // A place in the queue would take a free lock.
+                // Stay out of the queue during the failover grace, since a place there could take a free lock.
                 long pause = Math.max(rejoinAtNanos - now, epoch.graceNanos(now));
                 if (stage != Stage.WAITING) {
                     clock.park(this, Long.MAX_VALUE);
                 } else if (!over) {
-                    // Setting the wall clock wakes no thread.
+                    // Park for a short time only: if the wall clock is set, no thread is woken.
                     long left = remaining(now);
                     clock.parkFrom(now, this, until == null ? left : Math.min(left, WALL_CLOCK_NANOS));
                 } else if (pause <= 0) {

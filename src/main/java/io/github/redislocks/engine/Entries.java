@@ -102,7 +102,7 @@ final class Entries {
                 return held;
             }
             if (held != null) {
-                // The thread that found the loss may have met an error.
+                // Repeated, since an error may have stopped the thread that found the loss.
                 losses.ended(held);
                 if (held.isLost() && !lock.own.relockAfterLoss()) {
                     throw Losses.exception(held);
@@ -176,7 +176,7 @@ final class Entries {
             outcome = LockNotAcquired.Outcome.INTERRUPTED;
             throw e;
         } finally {
-            // Here nothing may throw: the lock may be held.
+            // Nothing may throw from here on: the lock may be held, and the caller would not know.
             if (hold != null) {
                 events.acquired(lock.keys, hold, began, call);
             } else {
@@ -224,7 +224,8 @@ final class Entries {
             long lease = hold.leaseAt(sent, leaseMillis);
             hold.asks(lease);
             Call call = Scripts.reenter(hold, before, lease);
-            // Before it is sent: the deadline may pass before the answer does not come.
+            // Note this before the request is sent: the deadline may pass before this thread notices that no reply
+            // comes.
             hold.asking(true);
             try {
                 Reply reply = monitored.run(call.with(settings.acks()), timeout);
@@ -232,7 +233,8 @@ final class Entries {
                     losses.taken(hold);
                 } else if (hold.extend(clock.nanoTime(), sent, lease)) {
                     hold.reentryAnswered();
-                    // This request gave a longer lease than the tries before, unless one of them runs late.
+                    // This request gave at least the lease of the tries before it. But if a try went unanswered, a copy
+                    // of it may still run late.
                     hold.isTold(outlasts || reply.resent());
                     if (renewed) {
                         hold.renewedFor(leaseMillis);
@@ -245,7 +247,7 @@ final class Entries {
                 }
             } catch (RedisException e) {
                 long now = clock.nanoTime();
-                // Without time nothing was sent, and what the request before met is the cause.
+                // If no time was left, this request was not sent: the failure of the previous request is the cause.
                 met = met == null || timeout > 0 ? e : met;
                 boolean hopeless = met.isPermanent();
                 boolean unacknowledged = met instanceof RedisException.Unacknowledged;
@@ -253,7 +255,7 @@ final class Entries {
                         ? monitored.replication(lock.keys.lock()).age(now)
                         : monitored.of(lock.keys.lock()).age(call, now);
                 if (hopeless) {
-                    // Redis has answered, and given nothing; not so to earlier requests, perhaps.
+                    // Redis refused this request, which therefore prolonged nothing. Restore what was known before it.
                     hold.asking(asking);
                     hold.isTold(outlasts);
                 }

@@ -142,7 +142,7 @@ final class Exits {
                 losses.taken(hold);
             }
         } catch (RedisException e) {
-            // The hold keeps the rest of its last renewal.
+            // Without a reply, the hold lasts as long as its last renewal made it last.
         }
         losses.endIfProlonged(hold);
         hold.fixed(extended);
@@ -164,7 +164,7 @@ final class Exits {
         try {
             hold.keepFor(keptMillis);
             long sent = clock.nanoTime();
-            // Also of one that an error left to the watchdog.
+            // If an error left the release to the watchdog, the first of the two to begin it performs it.
             long until = hold.beginRelease(sent);
             if (until == 0) {
                 losses.isValid(hold);
@@ -207,7 +207,7 @@ final class Exits {
                 losses.taken(hold);
             }
         } catch (Error e) {
-            // Counted as unlocked, as the JDK's lock would be if an error came after its unlock.
+            // Count the unlock nevertheless: a lock of the JDK, too, is unlocked if an error comes after its unlock.
             hold.exited();
             throw e;
         }
@@ -255,7 +255,7 @@ final class Exits {
      */
     private void release(LockObject lock, Hold hold, long keptMillis, long byNanos) {
         try {
-            // Before anything else, so that the watchdog knows after an error.
+            // Note this first, so that after an error the watchdog releases the lock with the same time.
             hold.keepFor(keptMillis);
             StackSpace.ensure();
             long now = clock.nanoTime();
@@ -365,7 +365,7 @@ final class Exits {
     private boolean goesOnLater(Ending ending, RedisException failure) {
         Hold hold = ending.hold;
         handoff.releaseLater(hold, handoff.releaseOf(hold, keepsTurn(hold, ending.sentNanos)), hold.successor());
-        // Redis has done it if only replicas are missing.
+        // If only the confirmation of replicas is missing, Redis has run the release, and nothing was lost.
         return failure instanceof RedisException.Unacknowledged
                 || clock.nanoTime() < ending.untilNanos
                 || !hold.releasedTooLate();
@@ -376,8 +376,8 @@ final class Exits {
             losses.ended(hold);
             throw unlockLost(hold);
         }
-        // Not earlier: close() waits for holds that are being released, and a successor that has left must be taken
-        // out of Redis first.
+        // Remove the hold only now: close() waits for holds that are being released, and a successor that has left must
+        // be taken out of Redis before.
         holds.remove(hold);
     }
 
@@ -386,7 +386,7 @@ final class Exits {
         Call call = handoff.releaseOf(hold, keepsTurn(hold, sent));
         long left = Math.min(sent + settings.commandTimeoutNanos(), byNanos) - clock.nanoTime();
         Reply reply = monitored.run(call, left);
-        // GONE, and no earlier copy of the release can have run: the hold was lost.
+        // GONE means that the hold was lost, unless an earlier copy of the release may have run.
         Answer answer = Answer.of(reply);
         if (answer == Answer.Word.GONE
                 && !reply.resent()
@@ -410,7 +410,7 @@ final class Exits {
     }
 
     private LockLostException unlockLost(Hold hold) {
-        // An error may have kept the thread that found the loss from telling the listeners.
+        // Repeated, since an error may have stopped the thread that found the loss before it notified the listeners.
         losses.ended(hold);
         LockLostException exception = Losses.exception(hold);
         if (hold.unlockedAfterLoss()) {

@@ -199,7 +199,7 @@ public final class FailoverGuard {
                         .build();
             }
             openBackgroundConnection();
-            // Each node of a quorum is checked by itself.
+            // A quorum needs no check here, since each of its nodes is checked by itself.
             String warning = redis.hasLines()
                     ? ServerRequirements.warningOfSubscribing(redis, mailbox, settings.commandTimeoutNanos())
                     : null;
@@ -242,7 +242,7 @@ public final class FailoverGuard {
         RedisException failure = redis.runAll(List.of(first), settings.commandTimeoutNanos())
                 .get(0)
                 .failure();
-        // If another master has just taken over, its check opens that connection.
+        // Ignore the failure if another master has just taken over: the check of that master opens its connection.
         if (failure != null && redis.serverOf(first.keys().get(0)).equals(server)) {
             throw failure;
         }

@@ -153,7 +153,7 @@ public final class LockClient {
         if (again) {
             attempts.hurry();
         }
-        // With watchDeletions each subscription has all holds asked for.
+        // With watchDeletions, every new subscription has Redis asked about all holds anyway.
         if (!settings.watchDeletions() && renewals.askForHandles()) {
             watchdog.wakeAt(0);
         }
@@ -202,7 +202,7 @@ public final class LockClient {
             try {
                 mailbox.want();
             } catch (RedisException e) {
-                // No thread could be started. The next renewal finds a loss then.
+                // Ignored: no thread could be started. Without the mailbox, the next renewal finds a loss.
                 Loggers.LOSS.debug("The mailbox was not opened: {}", e.getMessage());
             }
         }
@@ -267,7 +267,7 @@ public final class LockClient {
         }
         renewals.isInUse(own.leaseMillis());
         if (own.maxHoldMillis() > 0) {
-            // Which cuts longer leases.
+            // The time cuts longer leases, so leases of this length are in use.
             renewals.isInUse(own.maxHoldMillis());
         }
         return layer.lock(engine, LockKeys.of(settings.keyPrefix(), name), fair, own);
@@ -310,7 +310,7 @@ public final class LockClient {
 
     /** The threads of this client that wait for the lock, or have been granted it and not returned yet. */
     public Collection<Thread> queuedThreads(LockKeys keys) {
-        // The layer is asked first, since a thread goes from there to an attempt.
+        // Ask the layer first: a thread moves from the layer to an attempt, so it is found in one of the two.
         Set<Thread> threads = new HashSet<>(layer.queuedThreads(keys));
         queries.addQueuedThreads(keys, threads);
         return threads;

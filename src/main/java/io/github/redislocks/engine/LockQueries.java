@@ -138,7 +138,7 @@ public final class LockQueries {
         try {
             return monitored.run(call, settings.commandTimeoutNanos());
         } catch (RedisException e) {
-            // A close of the client ends its requests, too.
+            // If the client has been closed, which ends its requests, say that instead.
             attempts.checkOpen();
             throw unavailable.toDo(keys, whatNot, consequence, clock.nanoTime() - sent, e);
         }

@@ -66,9 +66,9 @@ public final class RedisCondition implements Condition {
 
     /** Waits until a time of this machine's wall clock, as the JDK does. */
     @Override
-    @SuppressWarnings("JavaUtilDate") // The interface names it.
+    @SuppressWarnings("JavaUtilDate") // Condition.awaitUntil takes a Date.
     public boolean awaitUntil(Date deadline) throws InterruptedException {
-        // Not toInstant(), which the dates of java.sql refuse.
+        // Use the milliseconds, since the dates of java.sql do not support toInstant().
         return waitWith(WaitLimit.interruptible(sync.retryForNanos()), Instant.ofEpochMilli(deadline.getTime()));
     }
 

@@ -22,7 +22,7 @@ abstract class RedisHandle implements Handle, EarlyNews {
 
     RedisHandle(LockClient client) {
         this.client = client;
-        // The library refers to this weakly, to see whether anybody still has it.
+        // The owner refers to this handle weakly, so that the client notices when nobody has the handle any more.
         this.owner = client.owners.handle(this, news.first::complete);
     }
 
@@ -128,7 +128,7 @@ abstract class RedisHandle implements Handle, EarlyNews {
     private CompletionStage<Boolean> releaseAsync(long keptMillis) {
         CompletableFuture<Boolean> released = new CompletableFuture<>();
         CompletionStage<Boolean> stage = released.minimalCompletionStage();
-        // An error behind this line would leave a hold that nobody can end, so the stack is checked before.
+        // Check the stack before `ended` is set: an error after that would leave a hold that nobody can release.
         StackSpace.ensure();
         if (ended.compareAndSet(false, true)) {
             endLater(keptMillis, released::complete);

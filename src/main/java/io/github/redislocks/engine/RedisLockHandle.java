@@ -63,7 +63,7 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
                         future.failed(failure);
                     }
                 });
-        // A user who completes the future does not want the lock any more.
+        // A user who completes the future does not want the lock any more: cancel the acquisition.
         future.onEnd(pending.cancellation);
         return future;
     }

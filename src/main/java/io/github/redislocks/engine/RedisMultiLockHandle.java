@@ -84,7 +84,7 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
 
     @Override
     public void ensureHeld() {
-        // A loss is named first, even after the release.
+        // Call this first, so that a loss is reported even after the release.
         if (!several.ensureHeld(holds) || isEnded()) {
             throw over();
         }

@@ -210,7 +210,8 @@ public final class SeveralLocks {
         int last = had.length - 1;
         for (int i = 0; i <= last; i++) {
             long now = clock.nanoTime();
-            // The request for all counts in the time of a try without time for the first.
+            // A tryLock() without a time limit has time for one request for each lock. The time of the first lock
+            // includes the request for all locks, so it is not restarted.
             if (i > 0) {
                 limit.restart(now);
             }
@@ -377,7 +378,7 @@ public final class SeveralLocks {
             } catch (LockLostException e) {
                 lost = lost == null ? e : with(lost, e);
             } catch (RuntimeException e) {
-                // Nothing throws one, but if anything did, the others would stay taken for ever.
+                // No release is known to throw this. If one does, the other locks must be released nevertheless.
                 parts.get(i).strand(hold, count);
                 lost = lost == null ? e : with(lost, e);
             } catch (Error e) {
@@ -451,7 +452,7 @@ public final class SeveralLocks {
         try {
             first.addSuppressed(other);
         } catch (OutOfMemoryError e) {
-            // The caller gets one loss, and all other locks are still to be released.
+            // Ignored: the caller gets only one of the losses, and the other locks still have to be released.
         }
         return first;
     }

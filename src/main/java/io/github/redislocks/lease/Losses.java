@@ -88,7 +88,7 @@ public final class Losses {
         if (reason == null) {
             return;
         }
-        // Before it begins: that it could not end has to be noted, which takes a call.
+        // Check the stack before beginTelling(): after that, a failure has to be noted, which takes a call.
         StackSpace.ensureLocal();
         if (!hold.beginTelling()) {
             return;
@@ -166,7 +166,7 @@ public final class Losses {
 
     /** Tells once that a hold ends soon, since it may not last for ever. */
     void isEnding(Hold hold, long now) {
-        // Before the rest: an error in the rest must not repeat this at each walk.
+        // Set the mark first: otherwise, after an error below, every inspection would notify the listeners again.
         hold.warned();
         events.expiring(hold, now);
     }

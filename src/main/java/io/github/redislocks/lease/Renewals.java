@@ -165,7 +165,8 @@ public final class Renewals implements Task {
                     rescue.rescue(hold);
                 }
                 if (hold.below != null && hold.below.isUntold()) {
-                    // The thread has locked again, and an error has kept the loss from its listeners.
+                    // The thread has locked again, but an error prevented the report of its earlier loss: repeat the
+                    // report.
                     losses.ended(hold.below);
                     next = Math.min(next, now + UNTOLD_NANOS);
                 }
@@ -175,13 +176,14 @@ public final class Renewals implements Task {
                         next = Math.min(next, age(hold, now));
                         lost++;
                     } else {
-                        // An error may end the release, and its thread may be unable to wake the watchdog.
+                        // The hold is being released. Inspect it again later: an error may end the release without
+                        // waking the watchdog.
                         next = Math.min(next, now + LOOK_AGAIN_NANOS);
                     }
                     continue;
                 }
             } catch (RuntimeException | Error e) {
-                // The other holds are renewed nevertheless.
+                // Throw the error later, so that the other holds are renewed nevertheless.
                 met = e;
                 continue;
             }
@@ -203,7 +205,8 @@ public final class Renewals implements Task {
             if (renewal > horizon) {
                 next = Math.min(next, renewal);
             } else if (hold.isRenewed() && !hold.owner.isAlive()) {
-                // A lease that was named lasts, however the hold came about.
+                // The owner has ended, so nobody can unlock. Only renewed holds are abandoned: a lease that the caller
+                // chose runs to its end.
                 abandon(hold);
             } else if (!renewing && !isForBatch(hold, now)) {
                 add(List.of(hold), 0, due);
@@ -222,7 +225,7 @@ public final class Renewals implements Task {
             forgetOldest(lost - remembered);
         }
         losses.events.startThreads();
-        // At the end: an error there must not keep holds from being renewed.
+        // Call this after the loop: an error here must not keep holds from being renewed.
         endProlonged();
         if (moved) {
             holds.released().forEach(rescue::releaseAgain);
@@ -232,7 +235,7 @@ public final class Renewals implements Task {
             holds.forgetReleased();
         }
         Steps.rethrow(met);
-        // A hold may have ended meanwhile.
+        // The deadline of a hold that ended during this loop reads as 0 or less: then inspect again at once.
         return next <= 0 ? now : next;
     }
 
@@ -253,7 +256,7 @@ public final class Renewals implements Task {
      * schedule came from the old master: the hold is renewed now.
      */
     private boolean isAskedSoon(Hold hold) {
-        // The clock is read anew, since the failure may have come after the walk began.
+        // Read the clock again: the failure that set this time may have come after the inspection began.
         return hold.nextRenewalNanos() <= clock.nanoTime() + pauseNanos(hold);
     }
 
@@ -318,7 +321,8 @@ public final class Renewals implements Task {
         @Override
         public boolean begin() {
             for (int i = 0; i < holds.size(); i++) {
-                // Even if the batch ends before this renewal is sent: Redis did not answer then.
+                // The renewal counts as asked even if the batch ends before it is sent: then Redis did not answer the
+                // batch.
                 holds.get(i).renewalAsked();
                 holds.get(i).doubted(false);
                 holds.get(i).renewing(true);
@@ -346,7 +350,8 @@ public final class Renewals implements Task {
 
         private Call renewal(long sentNanos) {
             Hold first = holds.get(0);
-            // Each hold of a batch was renewed when the batch was made; an inner unlock may have ended that meanwhile.
+            // In a batch, ask for the default lease even if an inner unlock has ended the renewal of a hold: each hold
+            // was renewed with that lease when the batch was made.
             if (holds.size() > 1) {
                 leaseMillis = settings.leaseMillis();
             } else {
@@ -355,7 +360,8 @@ public final class Renewals implements Task {
                         : Math.max(1, (first.wantedUntilNanos() - sentNanos) / 1_000_000);
             }
             for (int i = 0; i < holds.size(); i++) {
-                // None of a batch had a shorter rest when the batch was made, but it may have waited for its turn.
+                // When the batch was made, each hold had at least the whole lease left before its maxHold. It may be
+                // less now, since the batch may have waited.
                 leaseMillis = holds.get(i).leaseAt(sentNanos, leaseMillis);
             }
             if (holds.size() > 1) {
@@ -400,21 +406,22 @@ public final class Renewals implements Task {
                     }
                     boolean held = Answer.isKept(reply, i, holds.size());
                     if (hold.owner.givesWay() && Answer.isWaitedFor(reply, i, holds.size())) {
-                        // The message that said so may not have been heard.
+                        // Report it although a message said the same: that message may have been lost.
                         hold.owner.wanted(hold.attempt);
                     }
                     if (acknowledged || !held) {
                         judge(hold, held, sentNanos);
                         renewed += held ? 1 : 0;
                     } else {
-                        // An extension that the replicas do not have must not count: after a failover the hold would
-                        // end earlier. Without one it lasts longer.
+                        // The replicas have not confirmed the extension, so it does not count: after a failover the
+                        // hold would end earlier. Without a failover, Redis keeps the hold longer than this client
+                        // believes, which mayLast() notes.
                         mayLast(hold);
                         tryAgain(hold);
                     }
                 } finally {
-                    // At the end: a reply of the old server must not be taken for the new server's reply after a
-                    // failover.
+                    // Clear this last: otherwise, after a failover, the watchdog could schedule a renewal at the new
+                    // server, and then this reply of the old server would overwrite that schedule.
                     hold.renewing(false);
                 }
             }
@@ -432,7 +439,8 @@ public final class Renewals implements Task {
                     mayLast(hold);
                 }
                 if (hold.isDoubted()) {
-                    // The message came while this was under way, and the answer may be from before.
+                    // A message came while this renewal was under way, and the reply may be older than the message. So
+                    // ask again at once.
                     hold.renewAt(now);
                 }
             } else {

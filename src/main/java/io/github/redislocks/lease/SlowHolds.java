@@ -42,7 +42,7 @@ public final class SlowHolds implements Task {
                 all.remove();
             }
         }
-        // A hold that is acquired from now on cannot be slow earlier.
+        // A hold that is acquired after this inspection is not slow before this time.
         long next = now + slowNanos;
         for (Hold inRedis : holds.all()) {
             Held hold = inRedis.use();

@@ -242,7 +242,8 @@ final class KeptLock extends Sync {
             Residence.Found found =
                     residence.tryTurnOrSay(limit.timeoutNanos(began, all.settings.commandTimeoutNanos()));
             if (found != Residence.Found.TURN) {
-                // A thread that waits in Redis for the lock does not have it, and this one does not wait behind it.
+                // Only a holder makes the try fail. The thread that has the turn may itself be waiting in Redis: then
+                // this try asks Redis too, instead of waiting behind that thread.
                 return found == Residence.Found.HOLDER ? null : attempt(all.owners.caller(), request, limit, lost);
             }
         } else if (!residence.tryTurn()) {
@@ -259,14 +260,15 @@ final class KeptLock extends Sync {
             }
             ThreadHold local = takeConfirmed(residence, residence.lease(), request.leaseMillis(), limit);
             while (local == null) {
-                // The lease is not there, or may not be kept.
+                // There is no lease, or it may not be kept any longer.
                 Hold over = residence.lease();
                 if (over != null) {
                     giveUp(residence, over, limit);
                 }
                 all.answerTries(residence);
                 if (!limit.waits() && all.localQueue.isInUse(keys().lock())) {
-                    // A release was not answered yet. Under the same name, this attempt could overtake it.
+                    // A release of the lease has not been answered yet. A request by the same owner could overtake it
+                    // in Redis, so ask for this thread instead of the residence.
                     return attempt(all.owners.caller(), request, limit, lost);
                 }
                 Hold lease = lease(residence, request, limit);
@@ -300,7 +302,8 @@ final class KeptLock extends Sync {
             throw e;
         } finally {
             if (!turn) {
-                // The thread that ended its turn may have left giving up to this thread.
+                // The last owner of the turn may have kept the lease only because this thread was waiting. So decide
+                // again whether to give it up.
                 all.turnEnded(residence);
             }
         }
@@ -332,7 +335,7 @@ final class KeptLock extends Sync {
                 || all.whyOver(residence, lease, clock.nanoTime(), true) != null) {
             return local;
         }
-        // So that there are tokens afterwards: one for each microsecond.
+        // Wait until there is a token for this thread: the lease gives one for each microsecond.
         long from = residence.nextTokenNanos(lease) + TOKEN_NANOS;
         for (int i = 0; i < TOKEN_SPINS && clock.nanoTime() < from; i++) {
             Thread.onSpinWait();
@@ -393,7 +396,7 @@ final class KeptLock extends Sync {
                 all.losses.taken(lease);
             }
         } catch (RedisException e) {
-            // The acquisition that follows meets it as well.
+            // Ignored: the acquisition that follows meets the same failure, and reports it.
         }
         all.losses.endIfProlonged(lease);
     }
@@ -415,7 +418,7 @@ final class KeptLock extends Sync {
     private void begin(Residence residence, Hold lease) {
         try {
             residence.begin(lease);
-            // Not earlier: before, a walk finds no lease to look at.
+            // Wake the watchdog only after residence.begin(): before that, its inspection would not find the lease.
             all.watchdog.wakeAt(lease.acquiredNanos + Timing.heartbeatMillis(lease.leaseMillis()) * 1_000_000);
         } catch (Throwable e) {
             all.handoff.strand(lease);
@@ -430,7 +433,7 @@ final class KeptLock extends Sync {
      */
     private void begun(Residence residence, ThreadHold local) {
         try {
-            // Merged before this hold can be lost, which makes a record more.
+            // Merge the records before this hold can be lost, since a loss adds another one.
             all.records.merge(keys(), local.owner);
             all.threadLosses.begun(local, clock.nanoTime());
             all.answerTries(residence);
@@ -467,7 +470,7 @@ final class KeptLock extends Sync {
             long now = clock.nanoTime();
             endInRedis(lease, now, now + limit.timeoutNanos(now, all.settings.commandTimeoutNanos()));
         } catch (LockLostException e) {
-            // No thread had the lock, so none is told.
+            // Ignored: the lease was lost before the release, but no thread had the lock. Nothing was given up either.
             told = null;
         } catch (Throwable e) {
             all.handoff.strand(lease);
@@ -520,7 +523,7 @@ final class KeptLock extends Sync {
         }
         residence.passOn(now);
         all.turnEnded(residence);
-        // The listeners are told last: the time that they take is not told as that of the release.
+        // Notify the listeners last, so that the time of the release does not include theirs.
         all.givenUp(givingUp);
         if (isHeard()) {
             released(local, now);
@@ -549,12 +552,12 @@ final class KeptLock extends Sync {
     }
 
     private LockLostException unlockLost(ThreadHold local) {
-        // An error may have kept the thread that found the loss from telling the listeners.
+        // Repeated, since an error may have stopped the thread that found the loss before it notified the listeners.
         all.threadLosses.ended(local);
         LockLostException exception = Losses.exception(local);
         if (local.isLost()) {
-            // The thread that declared the loss may not have made the record, and the next unlock is of an earlier
-            // loss.
+            // End the turn here too, which makes the record: the thread that declared the loss may not have done so
+            // yet. After this unlock, the record of an earlier loss is the latest again.
             local.endTurn();
         }
         if (local.unlockedAfterLoss()) {
@@ -571,14 +574,15 @@ final class KeptLock extends Sync {
         try {
             unlock(held, byNanos);
         } catch (LockLostException e) {
-            // The caller is not told of the acquisition.
+            // Ignored: the caller never learns that it had the lock, so it need not learn that the lock was lost.
         }
         return true;
     }
 
     @Override
     protected void fix(Held held, long byNanos) {
-        // The hold of a thread under a lease lasts for as long as the client keeps the lock.
+        // The hold of a thread under a lease is not renewed by itself: it lasts for as long as the client keeps the
+        // lock.
         if (!(held instanceof ThreadHold)) {
             super.fix(held, byNanos);
         }

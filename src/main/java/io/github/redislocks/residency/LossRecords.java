@@ -34,7 +34,7 @@ public final class LossRecords {
     @SuppressWarnings("ReferenceEquality")
     void add(ThreadHold lost) {
         latest.compute(lost, (key, present) -> present == lost || lost.isRecorded() ? present : lost.above(present));
-        // Not above: there may be no memory left for the record.
+        // Set the mark after compute(), which fails if there is no memory for the record: a later call then adds it.
         lost.recorded();
     }
 

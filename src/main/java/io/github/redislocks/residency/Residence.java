@@ -180,7 +180,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
             if (hasNothing() || (i % SPINS == 0 && clock.nanoTime() - began >= mostNanos)) {
                 return Found.UNKNOWN;
             }
-            // The thread with the turn is about to be the holder, or releases the lease.
+            // The thread with the turn is about to become the holder, or to release the lease: wait until it has.
             if (i % SPINS == 0) {
                 LockSupport.parkNanos(this, YIELD_NANOS);
             } else {
@@ -223,7 +223,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
 
     /** The threads that wait for the turn, and the one that has waited for it and goes on. */
     public Collection<Thread> queuedThreads() {
-        // In this order: a thread that leaves the queue is noted before.
+        // Read the queue first, then `entering`: a thread sets `entering` before it leaves the queue, so it is found in
+        // one of the two.
         Collection<Thread> threads = turns.hasQueuedThreads() ? turns.getQueuedThreads() : List.of();
         Thread entering = turns.entering;
         if (entering == null || threads.contains(entering)) {
@@ -291,7 +292,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         lostToken = 0;
         confirmedNanos = acquired.acquiredNanos;
         lease.set(acquired);
-        // After the lease is visible: a walk that removes this residence checks the lease again.
+        // Set the lease before this line: if unwatch() removes the residence at the same moment, it sees the lease and
+        // adds the residence again.
         watched.add(this);
         turns.beginSlice(clock.nanoTime());
     }
@@ -307,7 +309,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     void unwatch() {
         if (isIdle()) {
             watched.remove(this);
-            // Checked again: a lease that has come meanwhile may have been added before the line above.
+            // Check again: begin() may have set a lease meanwhile, and have added the residence before the line above.
             if (!isIdle()) {
                 watched.add(this);
             }
@@ -345,7 +347,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     public void recall(long attempt, long now) {
         long before = recalled.get();
         while (before < attempt) {
-            // Before the recall itself: a thread that sees the recall sees when it came.
+            // Set the time before the recall, so that a thread that sees the recall also sees its time.
             recalledNanos = now;
             if (recalled.compareAndSet(before, attempt)) {
                 return;
@@ -356,7 +358,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
 
     /** Makes the event of a lease that is given up for a reason. Call under the turn. */
     public GivingUp givingUp(Hold from, LockGivenUp.Reason reason) {
-        // Each hold of a thread has one token more than the one before it.
+        // The token grows by one with each thread's hold, so the difference of the tokens counts the holds.
         long acquisitions = lastToken == 0 ? 0 : lastToken - from.token + 1;
         return new GivingUp(keys, reason, from.acquiredNanos, acquisitions, recalledNanos);
     }
@@ -492,12 +494,12 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     @Override
     public FollowUp lost(Hold from, LockLost.Reason reason) {
         ThreadHold local = holding();
-        // Repeated if an error stopped an earlier call.
+        // For a hold that is lost already the call below is repeated, since an error may have stopped an earlier one.
         if (local != null && local.isUnder(from) && (local.lose(reason) || local.isLost())) {
             losses.ended(local);
         }
         losses.endTurn(from);
-        // Before the lease is forgotten: the next one has tokens of its own.
+        // Read the tokens before forget(): after that, the next lease may overwrite them.
         LockLost unlocked = local == null && reason == LockLost.Reason.TAKEN ? lossOfUnlocked(from, reason) : null;
         if (!forget(from)) {
             return FollowUp.LATER;
@@ -543,7 +545,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     LockLost lossOfUnlocked(Hold from, LockLost.Reason reason) {
         long token = lastToken;
         boolean isUntold = token != lostToken && idleSinceNanos - confirmedNanos > 0;
-        // The begin of a lease writes this first, so what was read above is of the given lease.
+        // begin() writes tokensOf first: as long as that is the given lease, the fields that were read above belong to
+        // it.
         return isUntold && tokensOf == from
                 ? LockLost.of(keys.name(), token, "a thread that has unlocked it since", reason)
                 : null;

@@ -103,7 +103,8 @@ public final class Residences extends Layer {
 
     @Override
     protected Sync lock(LockEngine engine, LockKeys keys, boolean fair, Settings own) {
-        // Neither the order of a fair lock nor the end of a hold can be kept without Redis.
+        // A client cannot keep a fair lock, whose order Redis knows, or a lock with maxHold, whose holds must end in
+        // Redis.
         boolean keeps = own.residencyNanos() > 0 && own.maxHoldMillis() == 0 && !fair;
         return new KeptLock(engine, keys, fair, own, this, keeps ? of(keys, own.residencyNanos()) : null);
     }
@@ -156,7 +157,7 @@ public final class Residences extends Layer {
         if (local == null || !holder.owner().toString().equals(local.lease.owner.id)) {
             return holder;
         }
-        // By the clock of the server, which has said when the client got the lock.
+        // The token of the lease is the time of its grant by the clock of the server, in microseconds.
         long laterNanos = Math.max(0, local.acquiredNanos - local.lease.acquiredNanos);
         Instant since = Instant.EPOCH.plus(local.lease.token + laterNanos / 1_000, ChronoUnit.MICROS);
         LockInspection.Owner thread = LockInspection.Owner.parse(local.owner.id);
@@ -176,7 +177,7 @@ public final class Residences extends Layer {
     @Override
     public void byTry(String lock, String clientId, long attempt) {
         Runnable answer = () -> watchdog.run(new Answering(lock, clientId, attempt));
-        // Before the turn: nobody would end it.
+        // Check the stack before the turn is taken: after a StackOverflowError nobody would end the turn.
         StackSpace.ensureLocal();
         Residence residence = known(lock);
         if (residence == null) {
@@ -195,13 +196,14 @@ public final class Residences extends Layer {
         if (residence.tryTurnFirst()) {
             Hold lease = residence.lease();
             if (lease == null) {
-                // Without turnEnded, which calls this: there is nothing to give up.
+                // Do not call turnEnded() here, since that calls this method; and without a lease there is nothing to
+                // give up.
                 residence.endTurn();
                 answer.run();
             } else {
                 try {
                     residence.recall(lease.attempt, clock.nanoTime());
-                    // Answered when the turn ends, which is with the release.
+                    // The try is answered when the turn ends, that is, once the lease is released.
                     residence.ask(answer);
                 } catch (RuntimeException | Error e) {
                     residence.endTurn();
@@ -222,7 +224,8 @@ public final class Residences extends Layer {
     void answerTries(Residence residence) {
         while (residence.isAsked()
                 && (residence.isTurnFree() || residence.holding() != null || residence.hasNothing())) {
-            // Before it is taken, and the turn: nobody would answer it, or end that.
+            // Check the stack before the question and the turn are taken: after a StackOverflowError nobody would
+            // answer the question or end the turn.
             StackSpace.ensureLocal();
             Runnable next = residence.nextAsked();
             if (next != null && !isAnswered(residence, next)) {
@@ -295,7 +298,8 @@ public final class Residences extends Layer {
         if (!mailbox.isOpen()) {
             return LockGivenUp.Reason.NOT_LISTENING;
         }
-        // A thread that named a longer lease is done: the crash of the client is not to cost others that.
+        // A thread took this lock with a longer lease, and has released it. Give the lock up, so that if this client
+        // crashes, others need not wait for that longer lease.
         boolean outlasts = lease.longestLeaseMillis() > lease.renewedMillis();
         return !outlasts && localQueue.successor(residence.keys, lease.attempt) == null
                 ? null
@@ -323,10 +327,10 @@ public final class Residences extends Layer {
         if (residence.lease() == null) {
             return;
         }
-        // Before the turn: nobody would end it.
+        // Check the stack before the turn is taken: after a StackOverflowError nobody would end the turn.
         StackSpace.ensureLocal();
         if (!residence.tryTurnFirst()) {
-            // The thread that has the turn checks at its end.
+            // The thread that has the turn checks this when it ends the turn.
             return;
         }
         boolean mayEnd = true;
@@ -353,7 +357,8 @@ public final class Residences extends Layer {
         try {
             residence.releases(lease);
             LeaseEnd end = new LeaseEnd(residence, lease, givingUp(residence, lease, otherwise));
-            // The next thread may read the writes of the last, even a thread of another client in this JVM.
+            // Make the writes of the last holder visible to the next one, which may be a thread of another client in
+            // this JVM.
             MemoryEdge.publish();
             release(end, together);
         } catch (Throwable e) {
@@ -383,7 +388,7 @@ public final class Residences extends Layer {
     /** After an error: leaves the release to the watchdog. */
     private void strand(Residence residence, Hold lease) {
         handoff.strand(lease);
-        // If there is an error once more, the watchdog ends the turn as well.
+        // If this call throws too, the watchdog also ends the turn.
         released(residence, lease);
     }
 
@@ -455,7 +460,7 @@ public final class Residences extends Layer {
 
         /** After an error: leaves all releases to the watchdog. */
         private void strand() {
-            // Marked all first: there may be an error once more.
+            // Mark all leases first, since another error may end the loop below.
             for (int i = 0; i < leaving.size(); i++) {
                 leaving.get(i).lease.stranded = true;
             }
@@ -516,7 +521,7 @@ public final class Residences extends Layer {
         } finally {
             together.leave();
         }
-        // After the walk: an error in these costs no lease its heartbeat.
+        // Call these after the leases were inspected: an error here must not cost a lease its heartbeat.
         Steps.forEach(watched, residence -> residence.rescue(handoff::rescue));
         return Math.min(next, records.inspect(threadLosses, now));
     }
@@ -532,7 +537,8 @@ public final class Residences extends Layer {
             }
             next = Math.min(next, look(residence, lease, now));
             if (residence.holding() == null && !residence.isWanted()) {
-                // A thread may be about to have what it has just acquired.
+                // Count from the acquisition if that is later: a thread may have just acquired the lease and be about
+                // to use it.
                 long since = Math.max(residence.idleSinceNanos(), lease.acquiredNanos);
                 long end = endNanos(residence, since);
                 if (end <= now || reason(residence, lease) != null) {

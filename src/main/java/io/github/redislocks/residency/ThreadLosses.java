@@ -44,7 +44,7 @@ public final class ThreadLosses {
         if (reason == null) {
             return;
         }
-        // Before it begins: that it could not end has to be noted, which takes a call.
+        // Check the stack before beginTelling(): after that, a failure has to be noted, which takes a call.
         StackSpace.ensureLocal();
         if (!hold.beginTelling()) {
             return;

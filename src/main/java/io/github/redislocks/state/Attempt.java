@@ -358,7 +358,8 @@ public final class Attempt {
 
     /** Begins a heartbeat, unless there is a verdict already. */
     public boolean beginHeartbeat() {
-        // The thread that settles an attempt reads this flag after the verdict, so one of the two sees the other.
+        // Set this flag before reading the verdict: the thread that settles the attempt has its verdict first and reads
+        // the flag after it, so one of the two sees the other.
         heartbeatInFlight = true;
         if (!undecided()) {
             heartbeatInFlight = false;
@@ -384,7 +385,8 @@ public final class Attempt {
         long wait = holderPttlMillis < 0 ? heartbeat : Math.min(heartbeat, holderPttlMillis + 1);
         nextHeartbeatNanos = sentNanos + wait * 1_000_000;
         if (doubted) {
-            // The message came meanwhile, and the reply may be from before.
+            // A message came while this request was under way, and the reply may be older than the message. So ask
+            // again at once.
             nextHeartbeatNanos = sentNanos;
         }
     }

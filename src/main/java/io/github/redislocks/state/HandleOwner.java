@@ -86,7 +86,7 @@ public class HandleOwner extends Owner {
 
     @Override
     public String description() {
-        // Made when asked for: very many handles may wait.
+        // Made on each call instead of stored, since very many handles may wait.
         return "handle " + id.substring(id.lastIndexOf(':') + 1);
     }
 

@@ -260,7 +260,7 @@ public abstract class Held extends HoldKey implements LossSubject {
 
     @Override
     public boolean isAnnounced() {
-        // No caller acquired what an error stranded.
+        // If an error stranded the hold, no caller acquired it, and its acquisition is never published.
         return announced || stranded;
     }
 

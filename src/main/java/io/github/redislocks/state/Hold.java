@@ -386,9 +386,8 @@ public class Hold extends Held implements Attempt.Possession {
             renewedMillis = Math.max(renewedMillis, wanted);
             if (renewedFrom == 0) {
                 renewedFrom = count();
-                // Redis may have to be asked earlier, for another reason. If that is answered just now, it is asked
-                // once
-                // more.
+                // Keep an earlier time that was set for another reason. If that request is being answered at this
+                // moment, one request more is sent.
                 nextRenewalNanos = Math.min(nextRenewalNanos, renewalNanos);
             }
         }

@@ -24,7 +24,7 @@ public final class LimitedHold extends Hold {
         super(attempt, grant, now, nextRenewalNanos, below);
         this.maxHoldMillis = attempt.maxHoldMillis;
         this.beganNanos = now;
-        // The time counts from the request for the grant, a little before the owner got it.
+        // The lease counts from its request, a little before `now`. So a lease as long as maxHold is the last one.
         this.lastLease = grant.confirmed() && attempt.leaseMillis >= maxHoldMillis;
     }
 
@@ -36,7 +36,7 @@ public final class LimitedHold extends Hold {
 
     @Override
     public void waitsForOthers() {
-        // Not of what its thread had before, and works under.
+        // Only for a new hold. If this is a re-entry, the thread already works under the hold, and its time goes on.
         if (count() == 1) {
             beganNanos = NOT_YET;
             lastLease = false;
@@ -45,7 +45,8 @@ public final class LimitedHold extends Hold {
 
     @Override
     public void hasOthers(long nanos) {
-        // The lease that it has was asked for before, and is no longer than all its time from now on.
+        // The present lease need not be cut: it was asked for before, and is at most as long as the time that begins
+        // now.
         if (beganNanos == NOT_YET) {
             beganNanos = nanos;
         }
@@ -65,7 +66,7 @@ public final class LimitedHold extends Hold {
 
     @Override
     void leasedUntil(long nanos) {
-        // A lease is of whole milliseconds.
+        // A lease has whole milliseconds, so the last one may end up to a millisecond early.
         lastLease |= nanos > endNanos() - MILLI;
     }
 

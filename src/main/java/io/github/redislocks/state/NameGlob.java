@@ -93,7 +93,7 @@ public final class NameGlob {
                 part++;
                 at++;
             } else if (star >= 0) {
-                // The last star takes one byte more; those before it need not.
+                // Let the last star match one byte more. The stars before it need not match more than they do.
                 part = star + 1;
                 at = ++retry;
             } else {

@@ -70,7 +70,7 @@ public final class Acquisitions {
 
     /** Makes the acquisition of an attempt that has begun and that no thread waits for. */
     public Unattended unattended(Attempt attempt, WaitLimit limit) {
-        // A quorum has no short way.
+        // A quorum, which has no queue, has no short scripts either.
         return new Unattended(attempt, limit, monitored.hasLines());
     }
 
@@ -176,7 +176,8 @@ public final class Acquisitions {
             if (!attempt.isBehind()) {
                 return;
             }
-            // Before it stands there: who releases the lock may give it a place at once, with a time of its own.
+            // Set the time of the next look before the attempt joins the queue: once it is there, the thread that
+            // releases the lock may give it a place in Redis and set another time, which must not be overwritten.
             attempt.lookAgain(clock.nanoTime());
             if (!localQueue.enter(attempt)) {
                 watchdog.wakeAt(attempt.nextHeartbeatNanos());
@@ -278,7 +279,8 @@ public final class Acquisitions {
             }
             RedisException unconfirmed = settlement.unconfirmed();
             if (unconfirmed != null || !known) {
-                // An attempt that waited behind another thread of the client has seen no failure itself.
+                // An attempt that waited behind another thread of the client has seen no failure itself: then take the
+                // last failure of the server as the cause.
                 Availability server = monitored.of(attempt.keys.lock());
                 RedisException met = unconfirmed == null ? failure : unconfirmed;
                 RedisException cause = met == null && server.age(now) > 0 ? server.cause() : met;
@@ -313,7 +315,7 @@ public final class Acquisitions {
             try {
                 answered(monitored.run(call(notAfter), timeout), notAfter, sent);
             } catch (RedisException.Unacknowledged e) {
-                // The exception does not say whether the request was sent twice.
+                // The exception does not say whether the request was sent twice, so a copy may still run.
                 attempt.mayHaveRun(notAfter);
                 throw e;
             } catch (RedisException e) {
@@ -401,7 +403,7 @@ public final class Acquisitions {
             long now = pause();
             long outage = monitored.of(attempt.keys.lock()).age(now);
             if (e instanceof RedisException.Unready unready) {
-                // Some master may have a place of the attempt.
+                // A master may know the attempt, so it has to be withdrawn later.
                 attempt.known();
                 if (!limit.waits()) {
                     attempt.decide(new Attempt.Failure(unavailable.notYet(attempt.keys, attempt.mayRun(), unready)));
@@ -495,7 +497,8 @@ public final class Acquisitions {
             }
             request = null;
             if (current != null) {
-                // News of copies that may still run counts.
+                // Deliver the outcome although nobody waits for it: it records whether a copy of the request may still
+                // run.
                 deliverToNobody(current);
             }
             handoff.rescue(attempt);
@@ -506,7 +509,7 @@ public final class Acquisitions {
             try {
                 ended.deliver();
             } catch (RedisException e) {
-                // The caller has gone.
+                // Ignored: no caller waits for this failure any more.
             }
         }
 
@@ -566,11 +569,12 @@ public final class Acquisitions {
                     try {
                         Unattended.this.answered(reply, notAfter, sentNanos);
                         if (attempt.position() != null) {
-                            // The hold of this client for which it waits may be watched.
+                            // The request changed the lock's key, on which a hold of this client may be watched. The
+                            // server does not report a client's own changes.
                             mailbox.mayHaveChanged(attempt.keys.lock());
                         }
                     } catch (RedisException e) {
-                        // No thread could be started for the mailbox.
+                        // No thread could be started for the mailbox: treat that as a failed request.
                         Unattended.this.failed(e, notAfter);
                     }
                 }

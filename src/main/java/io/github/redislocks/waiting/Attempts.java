@@ -60,7 +60,7 @@ public final class Attempts {
         if (attempt.fromCondition) {
             inConditions.incrementAndGet();
         }
-        // So that the watchdog looks at the attempt in time, if an error ends the call.
+        // Have the watchdog look at the attempt in time, even if an error ends this call.
         watchdog.wakeAt(attempt.beganNanos() + lookNanos);
         if (isRefused(attempt)) {
             end(attempt);
@@ -92,7 +92,7 @@ public final class Attempts {
      * @param parkedUntil until when the thread is parked by the client's clock; 0 if it is not
      */
     public boolean isAwake(Attempt attempt, long parkedUntil) {
-        // A verdict wakes it.
+        // A verdict wakes the thread, so one with a verdict does not wait.
         boolean waits = attempt.undecided() && parkedUntil > clock.nanoTime();
         return !waits && isUnderWay(attempt);
     }

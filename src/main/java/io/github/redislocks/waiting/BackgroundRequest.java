@@ -132,7 +132,7 @@ abstract class BackgroundRequest extends PendingCommand {
     @Override
     public final void end() {
         if (sent && !ended) {
-            // An error kept it from being told.
+            // An error prevented the outcome from being delivered.
             failed(new RedisException.Unanswered("what became of it could not be told", true, null), 0);
         }
         super.end();
@@ -140,7 +140,7 @@ abstract class BackgroundRequest extends PendingCommand {
 
     private void finish() {
         ended = true;
-        // Check after the line above: the request may have been dropped before it was sent.
+        // Nobody waits for the outcome of a request that was dropped: take what it may have done out of Redis.
         if (!dropped) {
             attempt.owner.wake();
         } else if (sent) {

@@ -97,7 +97,7 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     private @Nullable Attempt successor(LockKeys keys, long contender) {
-        // A thread that waits while the client closes will not be there to take the lock over.
+        // While the client closes, name no successor: the waiting thread will not be there to take the lock over.
         Attempt successor = attempts.isClosed() ? null : localQueue.successor(keys, contender);
         if (successor != null) {
             successor.named();
@@ -177,7 +177,8 @@ public final class Handoff implements Renewals.Rescue {
             undecided = successor.undecided();
         }
         if (!undecided) {
-            // A message told of a grant before this answer, and the successor slept on until it had the turn.
+            // A message brought a grant before this reply came, and the successor has slept since, because it did not
+            // have the turn.
             successor.owner.wake();
         }
         return null;
@@ -229,7 +230,7 @@ public final class Handoff implements Renewals.Rescue {
             watchdog.run(new Leave(attempt, turn, rest));
         }
         if (turn == null) {
-            // The threads in the local queue do not wait for the leave.
+            // The threads in the local queue need not wait for the leave, so pass the turn on now.
             localQueue.exit(attempt.keys, attempt.number);
         }
         return attempt.mayExistInRedis();
@@ -253,7 +254,7 @@ public final class Handoff implements Renewals.Rescue {
 
     /** Leaves an attempt whose thread has met an error to the watchdog. */
     public void strand(Attempt attempt) {
-        // The next look finds the mark, even if there is no stack space for the call.
+        // Set the mark first: the watchdog's next inspection finds it even if there is no stack for the call below.
         attempt.stranded = true;
         watchdog.wakeNow();
     }
@@ -266,7 +267,7 @@ public final class Handoff implements Renewals.Rescue {
 
     private static void leaveForGood(Attempt attempt) {
         while (!attempt.leave(attempt.verdict())) {
-            // A grant or a failure came at this moment.
+            // A grant or a failure came at this moment: try again with the new verdict.
             Thread.onSpinWait();
         }
     }
@@ -417,8 +418,9 @@ public final class Handoff implements Renewals.Rescue {
         if (hold != null && hold.attempt == attempt.number && hold.isOpenOrReleasing()) {
             return PendingCommand.Need.LATER;
         }
-        // A leave would free what the release is to keep, and that may go on when the hold is forgotten. Not before the
-        // look for the hold: the release is among the commands before the hold is forgotten.
+        // A leave would free a lock that the release keeps taken (releaseAfter), and the release may still be under way
+        // after the hold was removed from `holds`. Look at the commands after `holds`, not before: a release is added
+        // to the commands before its hold is removed, so one of the two looks finds it.
         return attempt.owner.keepsMillis() > 0 && isBeingReleased(attempt)
                 ? PendingCommand.Need.LATER
                 : PendingCommand.Need.NOW;
@@ -537,7 +539,8 @@ public final class Handoff implements Renewals.Rescue {
                     && Answer.isGone(reply)
                     && !reply.resent()
                     && hold.releaseFailed(clock.nanoTime() >= untilNanos)) {
-                // The thread that declares the loss ends the turn as well.
+                // The hold was lost. end(false) reports the loss, which also ends the turn, so super.follow() must not
+                // hand the lock on.
                 end(false);
                 return DONE;
             }
@@ -605,7 +608,8 @@ public final class Handoff implements Renewals.Rescue {
         @Override
         public void failed(RedisException failure, long sentNanos) {
             if (failure.isPermanent()) {
-                // Of one part perhaps, and the others would wait for that.
+                // Perhaps only one of the holds was refused. Send each release by itself, so that the others need not
+                // wait for that one.
                 redis.refused(failure);
                 for (FirstRelease part : parts) {
                     part.sentBefore = true;

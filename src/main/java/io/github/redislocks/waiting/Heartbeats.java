@@ -73,7 +73,7 @@ public final class Heartbeats implements Task {
                     handoff.rescue(attempt);
                 }
             } catch (RuntimeException | Error e) {
-                // The other waiters keep their places nevertheless.
+                // Throw the error later, so that the other waiters keep their places nevertheless.
                 met = e;
             }
             if (!attempt.undecided()) {
@@ -93,7 +93,8 @@ public final class Heartbeats implements Task {
                 continue;
             }
             if (grace > 0) {
-                // A heartbeat would take a free lock, or let another waiter have it.
+                // Send no heartbeat during the failover grace: it could take a free lock, or hand the lock to another
+                // waiter.
                 next = Math.min(next, now + grace);
             } else if (attempt.nextHeartbeatNanos() > horizon) {
                 next = Math.min(next, attempt.nextHeartbeatNanos());
@@ -102,7 +103,7 @@ public final class Heartbeats implements Task {
             }
         }
         Steps.rethrow(met);
-        // An error may end a call, and its thread may be unable to wake the watchdog.
+        // Inspect again while there are attempts: an error may end a call without waking the watchdog.
         return next == Long.MAX_VALUE && !attempts.isEmpty() ? now + LOOK_NANOS : next;
     }
 
@@ -151,7 +152,8 @@ public final class Heartbeats implements Task {
             } else if (answer instanceof Answer.Waiting waiting) {
                 attempt.queued(sentNanos, waiting.lastToken(), -1);
             } else if (answer instanceof Answer.Word && answer != Answer.Word.LATE) {
-                // After LATE the heartbeat is still due, and will not be late again.
+                // After LATE, leave the heartbeat due: the reply contained the server's time, so the next heartbeat
+                // will not be late.
                 attempt.heartbeatAt(clock.nanoTime() + PAUSE_NANOS);
             }
             leaveIfEnded();
@@ -181,13 +183,13 @@ public final class Heartbeats implements Task {
         @Override
         public void end() {
             if (attempt.isHeartbeatInFlight()) {
-                // An error here kept the attempt from learning what became of the request.
+                // An error prevented the outcome from being noted, so the request may have run.
                 attempt.mayHaveRun(notAfter);
                 attempt.endHeartbeat();
                 try {
                     leaveIfEnded();
                 } catch (Throwable e) {
-                    // The traces of the request in Redis then lapse with its claim.
+                    // Ignored: what the request may have left in Redis lapses with its claim.
                 }
             }
         }

@@ -52,7 +52,8 @@ public final class Lookout implements Task {
         long next = Long.MAX_VALUE;
         Set<String> locks = new HashSet<>();
         for (Attempt attempt : attempts.all()) {
-            // Before the rest: the attempt may get a place meanwhile, with a time of its own.
+            // Read the time first: if the attempt gets a place meanwhile, which sets a time of its own, lookAgain()
+            // must not overwrite that time.
             long seen = attempt.nextHeartbeatNanos();
             if (attempt.isInLocalQueue()) {
                 locks.add(attempt.keys.lock());
@@ -100,7 +101,7 @@ public final class Lookout implements Task {
 
         @Override
         public void failed(RedisException failure, long sentNanos) {
-            // The next look will ask again.
+            // Ignored: the next inspection asks again.
         }
 
         @Override

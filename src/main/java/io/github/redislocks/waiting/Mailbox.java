@@ -130,7 +130,7 @@ public final class Mailbox implements Ping {
             throw new RedisException.Unanswered("the mailbox is closed", false, null);
         }
         if (isOpen()) {
-            // The subscription was made while this thread began to wait.
+            // The mailbox is open, so the try that want() asked for is not needed any more.
             wanted = false;
         } else {
             throw after != null && isAnother(after, before)
@@ -142,7 +142,7 @@ public final class Mailbox implements Ping {
     /** Has it opened, without waiting for that. */
     public void want() {
         startReader();
-        // The thread may be in the pause before its next try.
+        // The reader may be in the pause before its next try: end the pause.
         wanted = true;
         reader.wake();
     }
@@ -179,8 +179,8 @@ public final class Mailbox implements Ping {
             }
         } catch (RedisException e) {
             if (current != null) {
-                // Closed before the field is cleared: if closing throws, the subscription is read again, and closed
-                // then.
+                // Close the subscription before the field is cleared: if close() throws, the next iteration reads it
+                // again and closes it then.
                 current.close();
                 subscription = null;
             } else {
@@ -266,8 +266,8 @@ public final class Mailbox implements Ping {
         long token = Long.parseLong(parts[1]);
         if (token == 0 && !parts[2].equals("0")) {
             if (attempt != null) {
-                // Attempts before holds: an attempt may become a hold at this moment, which knows of the doubt or is
-                // found below.
+                // Look for the attempt before the hold: if the attempt becomes a hold at this moment, that hold takes
+                // over the doubt or is found below.
                 onDoubt.accept(attempt);
             }
             onForced.forced(number, Long.parseLong(parts[2]));

@@ -118,8 +118,8 @@ public final class Settlements {
                 return Result.OPEN;
             }
             if (epoch.graceNanos(now) > 0) {
-                // Calls go to the new server only after the grace has begun, so no grant from before it came from that
-                // server.
+                // No grant counts during the failover grace. A grant from before the grace came from the old server,
+                // since calls go to the new server only after the grace has begun.
                 return lapsed();
             }
             if (dated.deadlineNanos() > now && settings.replicaAcks() > 0 && !grant.equals(confirmed)) {
@@ -173,8 +173,8 @@ public final class Settlements {
             if (!(attempt.verdict() instanceof Attempt.Grant)) {
                 return Long.MAX_VALUE;
             }
-            // The pause may have ended since. An attempt without the turn is woken by the thread that passes the turn
-            // on.
+            // The pause may be over already. An attempt without the turn need not look again: the thread that passes
+            // the turn on wakes it.
             return confirmAtNanos > now ? confirmAtNanos - now : attempt.isBehind() ? Long.MAX_VALUE : 0;
         }
 
@@ -252,24 +252,27 @@ public final class Settlements {
         private void hold(Attempt.Grant dated, long now) {
             long renewal;
             if (!dated.confirmed()) {
-                // A third of the rest of the claim, which counts from the last heartbeat that was answered.
+                // The grant is not confirmed yet, and lasts only for a short lease (the claim), which counts from the
+                // last answered heartbeat. Confirm it after a third of the time that is left.
                 renewal = now + (dated.deadlineNanos() - now) / Timing.RENEWALS_PER_LEASE;
             } else {
-                // From the sending, as the deadline: far away the answer may take a good part of the lease.
+                // Count from when the request was sent, as for the deadline: with a distant server the reply may take a
+                // good part of the lease.
                 renewal =
                         attempt.renewed ? sentNanos(dated) + Timing.renewalNanos(attempt.leaseMillis) : Long.MAX_VALUE;
             }
             if (settings.watchDeletions()) {
                 renewal = Math.min(renewal, now + Timing.UNWATCHED_NANOS);
             }
-            // A single record of a loss is enough for everything that the thread still has to unlock.
+            // Keep one record of a loss: it stands for all holds that the thread lost and still has to unlock.
             Hold older = lost == null || lost.isUntold() ? null : lost.below;
             Hold below = older == null ? lost : older;
             Hold hold = attempt.maxHoldMillis == 0
                     ? new Hold(attempt, dated, now, renewal, below)
                     : new LimitedHold(attempt, dated, now, renewal, below);
             made = hold;
-            // Only if in doubt: a hold refers to its successor, so a chain of holds would stay in memory.
+            // The attempt refers to its hold only if it is in doubt: a hold refers to its successor, so otherwise a
+            // chain of holds would stay in memory.
             attempt.had(hold.inDoubt ? hold : null);
             holds.put(hold);
             if (lost != null && older != null) {
@@ -277,7 +280,8 @@ public final class Settlements {
             }
             boolean leaves = attempt.mayRun();
             if (leaves) {
-                // Before the attempt ends: after an error here the watchdog still finds it among those under way.
+                // Begin to leave before the attempt ends: after an error here, the watchdog still finds the attempt
+                // among those under way.
                 handoff.leaveLater(attempt);
             }
             attempts.end(attempt);
@@ -285,12 +289,13 @@ public final class Settlements {
                 handoff.leaveLater(attempt);
             }
             if (attempt.isDoubted()) {
-                // A message came before this was a hold, and may have said that it was forced.
+                // A message that arrived before the hold existed may have said that the lock was forced open. So ask
+                // Redis at once.
                 hold.doubted(true);
                 hold.renewAt(now);
             }
             if (hold.failoverEpoch() != epoch.count()) {
-                // The new server is asked about the hold at once.
+                // A failover came meanwhile: ask the new server about the hold at once.
                 hold.renewAt(now);
             }
             watchdog.wakeAt(Math.min(Math.min(hold.nextRenewalNanos(), hold.deadlineNanos()), hold.warningNanos()));

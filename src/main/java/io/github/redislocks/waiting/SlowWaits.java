@@ -84,7 +84,7 @@ public final class SlowWaits implements Task {
                     due.add(each.getKey(), new Look(waited, oldest, waited.slow));
                     asked++;
                 }
-                // Earlier, once these have been answered, if more are left.
+                // Look again early, since there may be more locks than were asked about now.
                 next = Math.min(next, now + Math.min(slowNanos, AGAIN_NANOS));
             }
             if (!waited.seen) {
@@ -143,7 +143,7 @@ public final class SlowWaits implements Task {
 
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
-            // How many there are is told, and nobody's name.
+            // The log says how many threads wait, and names none: so ask for one name only.
             return Scripts.inspect(oldest.keys, 1);
         }
 
