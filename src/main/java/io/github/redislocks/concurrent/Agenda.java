@@ -108,8 +108,8 @@ public final class Agenda {
         if (matters.isEmpty() && retire()) {
             return;
         }
-        // A step may have consumed the park permit of news that came meanwhile, so read all due times after the steps.
-        // An interrupt means nothing here, and would end every wait.
+        // Read all due times after the steps: a step may have consumed the park permit that a matter gave when it
+        // became due. Clear the interrupt flag, which means nothing here and would end every wait at once.
         Thread.interrupted();
         long next = NEWS_ONLY;
         for (Matter each : matters) {
@@ -127,7 +127,7 @@ public final class Agenda {
             if (next == ENDED) {
                 matters.remove(matter);
             } else {
-                // Keep the time of news that came during the step.
+                // Keep the time if the matter became due again during the step.
                 matter.dueNanos.compareAndSet(NEWS_ONLY, next);
             }
         }

@@ -93,7 +93,8 @@ public final class CallbackExecutor {
             }
         } finally {
             threads.decrementAndGet();
-            // A task that was added before the line above counted on this thread.
+            // Start another thread if one is needed: a task that was added before the line above counted on this
+            // thread.
             start();
         }
     }
@@ -109,7 +110,7 @@ public final class CallbackExecutor {
 
     /** Waits for a task; false if none came before the idle time was over. */
     private boolean take() {
-        // Code of the user may have left the interrupt flag set.
+        // Clear the interrupt flag, which code of the user may have left set.
         Thread.interrupted();
         try {
             return queued.tryAcquire(IDLE_SECONDS, TimeUnit.SECONDS);
@@ -122,7 +123,8 @@ public final class CallbackExecutor {
         running.incrementAndGet();
         try {
             Runnable task = queue.poll();
-            // A task that was added before the lines above counted on this thread.
+            // Start another thread if one is needed: a task that was added before the lines above counted on this
+            // thread.
             start();
             if (task != null) {
                 Loggers.LOSS.guard(task, callbacks, (each, whose) -> each.run());
@@ -143,7 +145,7 @@ public final class CallbackExecutor {
      */
     public boolean await(Duration limit) {
         long deadline = System.nanoTime() + limit.toNanos();
-        // In this order: a thread counts as running before it takes a task from the queue.
+        // Look at the queue first: a thread counts as running before it takes a task from the queue.
         BooleanSupplier idle = () -> queue.isEmpty() && running.get() == 0;
         boolean all = idle.getAsBoolean();
         while (!all && deadline - System.nanoTime() > 0) {

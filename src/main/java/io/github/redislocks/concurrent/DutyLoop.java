@@ -24,7 +24,7 @@ public final class DutyLoop {
     public DutyLoop(Threads threads, String role, Runnable task) {
         this.task = task;
         this.thread = threads.make(role, this::run);
-        // Built here: with a full heap, an allocation by the thread outside of its try would end the thread.
+        // Build the text here: with a full heap, an allocation by the thread outside of its try would end the thread.
         this.report = "The thread " + thread.getName() + " met an error and goes on";
     }
 
@@ -60,7 +60,8 @@ public final class DutyLoop {
                 pauseNanos = MIN_PAUSE_NANOS;
             } catch (Throwable e) {
                 Loggers.INTERNAL.error(report, e);
-                // With the interrupt flag set, park would return at once; nobody relies on the flag of this thread.
+                // Clear the interrupt flag, with which park would return at once; nobody relies on the flag of this
+                // thread.
                 Thread.interrupted();
                 LockSupport.parkNanos(this, pauseNanos);
                 pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);

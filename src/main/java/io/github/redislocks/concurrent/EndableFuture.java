@@ -27,7 +27,7 @@ public class EndableFuture<T extends @Nullable Object> extends CompletableFuture
 
     @Override
     public boolean completeExceptionally(Throwable failure) {
-        // An end that fails is none.
+        // Check the argument first: a call that throws for null must not run onEnd.
         Throwable checked = Objects.requireNonNull(failure);
         onEnd.run();
         return fail(checked);

@@ -72,7 +72,8 @@ public final class Interruption {
         if (state.compareAndSet(AT_WORK, IDLE)) {
             return false;
         }
-        // Another thread is about to interrupt. The interrupt must not arrive after this method has returned.
+        // Another thread is about to interrupt this one: wait for it, since the interrupt must not arrive after this
+        // method has returned.
         awaitInterrupt();
         if (!state.compareAndSet(INTERRUPTED, IDLE)) {
             return false;

@@ -80,7 +80,7 @@ public final class Log {
                 default -> logger.debug(format, arguments);
             }
         } catch (Throwable unlogged) {
-            // The class comment says why.
+            // Ignored, for the reason that the class comment gives.
         }
     }
 }

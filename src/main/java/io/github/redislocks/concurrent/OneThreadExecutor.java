@@ -27,7 +27,7 @@ public final class OneThreadExecutor extends WorkerPool {
             try {
                 prestartCoreThread();
             } catch (RuntimeException | Error noThread) {
-                // The next call of this method tries again.
+                // Ignored: the next call of this method tries again.
             }
         }
     }

@@ -71,8 +71,8 @@ public final class Threads {
     }
 
     /** Makes a daemon thread of normal priority that inherits nothing from the calling thread, without starting it. */
-    // While the JDK has a security manager, a thread keeps a reference to the classes that made it. The priority is
-    // set only to undo an inherited one.
+    // Make the thread by doPrivileged(): in a JDK that has a security manager, a thread keeps a reference to the
+    // classes of the code that made it. The priority is set only to undo an inherited one.
     @SuppressWarnings({"removal", "ThreadPriorityCheck"})
     public static Thread daemon(String name, Runnable work) {
         ThreadGroup group = rootGroup();

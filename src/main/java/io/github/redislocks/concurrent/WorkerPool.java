@@ -34,7 +34,7 @@ class WorkerPool extends ThreadPoolExecutor {
         } catch (RejectedExecutionException refused) {
             throw refused;
         } catch (RuntimeException | Error noThread) {
-            // A thread factory of the user may throw anything.
+            // A thread factory of the user may throw anything, which counts as a refusal.
             throw new RejectedExecutionException("no thread could be started: " + noThread.getMessage(), noThread);
         }
     }

@@ -164,7 +164,7 @@ public final class EventNotifier {
         renewals.addAndGet(count);
         if (renewalTasks.get() <= 0) {
             events.add(this::publishRenewals);
-            // Counted after the task is queued, so that a failed allocation leaves no count without a task.
+            // Count the task after it is queued, so that a failed allocation leaves no count without a task.
             renewalTasks.incrementAndGet();
         }
     }
@@ -256,7 +256,7 @@ public final class EventNotifier {
             hold.announced();
             LockLost.Reason reason = hold.lossReason();
             if (reason != null) {
-                // The loss has waited until the acquisition was published.
+                // Publish the loss again: its listeners were not notified before the acquisition was published.
                 publishLoss(hold.loss(reason), hold);
             }
         }

@@ -113,7 +113,7 @@ public final class Availability {
             // An unanswered call proves no silence for the time in which other calls were answered.
             long silentSinceNanos = Math.max(sentNanos, answeredNanos);
             (ranOut || busy ? haste : silence).failed(silentSinceNanos, now);
-            // No outage if other calls were answered meanwhile, or if this call had little time.
+            // This is no outage if other calls were answered meanwhile, or if this call had little time.
             boolean isCut = failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
             if (!busy && answeredNanos < sentNanos && (isCut || silence.age(now) >= commandTimeoutNanos)) {
                 observer.away(failure, now - Math.max(silence.age(now), haste.age(now)), now);

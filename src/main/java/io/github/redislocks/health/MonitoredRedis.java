@@ -110,7 +110,7 @@ public final class MonitoredRedis {
         } else if (orphan.get() != null) {
             adopt();
         }
-        // The usual case, without a lambda or a lock.
+        // In the usual case get() finds it, without a lambda or a lock.
         Availability known = servers.get(server);
         return known != null ? known : servers.computeIfAbsent(server, this::unknown);
     }
@@ -127,7 +127,8 @@ public final class MonitoredRedis {
     }
 
     private Availability unknown(String server) {
-        // With one server at a time, a reply of the next server ends the outage of the previous one.
+        // If there is one server at a time, all servers share a reporter: a reply of the next server ends the outage of
+        // the previous one.
         OutageReporter reporter =
                 redis.hasOneSlot() ? outages : new OutageReporter("Redis", () -> server, () -> silent, events);
         return new Availability(reporter, memoryNanos(), settings.commandTimeoutNanos());

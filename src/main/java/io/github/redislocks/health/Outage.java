@@ -28,7 +28,7 @@ public final class Outage {
 
     /** How long the outage has lasted; 0 if there is none. */
     public long age(long now) {
-        // In this order: failed() writes the start before the last failure.
+        // Read the last failure before the start, since failed() writes the start first.
         long last = lastFailureNanos;
         long since = sinceNanos;
         return since == 0 || now - last > memoryNanos ? 0 : Math.max(1, now - since);

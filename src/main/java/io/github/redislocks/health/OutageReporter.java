@@ -123,7 +123,7 @@ public final class OutageReporter implements Availability.Observer {
     /** Logs that the server refuses the named operation. */
     public void refuses(String what, RedisException failure, long now) {
         String text = String.valueOf(failure.getMessage());
-        // MonitoredRedis logs CROSSSLOT, since it knows what to do.
+        // MonitoredRedis logs CROSSSLOT, since it also reacts to it: from then on holds are renewed one by one.
         if (silent.getAsBoolean() || text.contains("CROSSSLOT") || !isNewRefusal(text, now)) {
             return;
         }

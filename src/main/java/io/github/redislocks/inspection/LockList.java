@@ -57,7 +57,7 @@ public final class LockList {
         String keys = LockKeys.matching(settings.keyPrefix(), pattern);
         Iterator<LockSummary> found = new Found(keys, new NameGlob(pattern), redis.servers());
         Stream<LockSummary> all = StreamSupport.stream(Spliterators.spliteratorUnknownSize(found, 0), false);
-        // Only most masters of a quorum together know who holds a lock.
+        // In a quorum, inspect each lock by a majority: one master alone does not know who holds it.
         return redis.hasLines() ? all : all.map(one -> ofMany(one.lockName())).filter(LockList::isOfUse);
     }
 

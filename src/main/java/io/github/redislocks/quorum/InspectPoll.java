@@ -47,7 +47,8 @@ public final class InspectPoll extends Poll {
                     .filter(other -> named(other).equals(named(reply)))
                     .toList();
             if (same.size() >= majority) {
-                // A master that gave its vote late, to a renewal, has not counted the re-entries.
+                // Take the reply with the most re-entries: a master that gave its vote late, to a renewal, has not
+                // counted them.
                 Comparator<Reply> holds = Comparator.comparingLong(other -> ofHolder > 1 ? other.number(1) : 0);
                 return Result.of(merged(Collections.max(same, holds), answers));
             }

@@ -59,8 +59,9 @@ public class MajorityPoll extends Poll {
             return Result.of(new Reply(success, List.of(), answers.resent()));
         }
         int gone = answers.count("GONE") + answers.count("STALE");
-        // A candidate without a majority will withdraw its votes. A master that has just started counts as one that is
-        // away.
+        // Of the votes for others, count only those of the candidate that has the most: a candidate without a majority
+        // will withdraw its votes. A master that has just started (YOUNG) counts as no answer, unless a majority has
+        // just started.
         if (gone + answers.mostTaken() >= majority || answers.count("YOUNG") >= majority) {
             return Result.of(new Reply("GONE", List.of(), answers.resent()));
         }

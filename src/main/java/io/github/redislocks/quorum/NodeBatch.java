@@ -74,7 +74,7 @@ final class NodeBatch {
     /** Gives the polls their outcomes; returns false if a thread of the node must do more for one of them first. */
     boolean answerQuickly(@Nullable List<Outcome> outcomes) {
         if (outcomes == null || !node.health.isSound()) {
-            // If the node is sound again, that has to be logged, which may take long.
+            // The node may have become sound again, which has to be logged, and logging may take long.
             return false;
         }
         for (Outcome outcome : outcomes) {
@@ -116,14 +116,14 @@ final class NodeBatch {
             open = first.get();
             long left = leftNanos(System.nanoTime());
             if (!open.isEmpty() && left > 1) {
-                // The first answers had the server's time, so the next requests are not late. Another server is
-                // checked now.
+                // There are two reasons to ask again. The requests were late: the answers contained the server's time,
+                // so the next requests are not late. Or another server answered: it is checked first.
                 node.server.checkOnce(left);
                 open = pass();
             }
             answerAll(Outcome.of(new Reply("LATE", List.of())));
         } catch (RedisException e) {
-            // An objection stands for a while, without a further question to the server.
+            // While an objection stands, the server is not asked, so the failure says nothing about its health.
             boolean asked = node.server.objection() == null;
             if (asked) {
                 node.health.note(List.of(Outcome.of(e)), timeout);

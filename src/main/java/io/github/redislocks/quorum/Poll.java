@@ -134,7 +134,7 @@ public abstract class Poll {
             changing.unlock();
         }
         if (changed) {
-            // Only when something has changed: ringing at each answer would wake the waiting thread in vain.
+            // Ring only when something has changed: ringing at each answer would wake the waiting thread in vain.
             news.ring();
         }
     }
@@ -237,7 +237,7 @@ public abstract class Poll {
             if (refused) {
                 return Outcome.of(new RedisException.Refused(text, failures.get(0)));
             }
-            // A refusal as the cause means that the quorum works: a majority has answered.
+            // Make a refusal the cause only if a majority has answered, since such a cause means that the quorum works.
             long refusals = failures.stream()
                     .filter(RedisException.Refused.class::isInstance)
                     .count();

@@ -101,7 +101,8 @@ public final class Quorum implements Redis {
 
         /** Waits until no other call of the same attempt asks for votes, until a time at most. */
         Inquiry(Call call, long turnUntilNanos) {
-            // The end of the stack must not leave the register of attempts or the batch of a node half changed.
+            // Check the stack first: a StackOverflowError must not leave the register of attempts or the batch of a
+            // node half changed.
             StackSpace.ensure();
             this.call = call;
             holder = candidacies.holder(call);
@@ -203,7 +204,7 @@ public final class Quorum implements Redis {
         List<Inquiry> inquiries = new ArrayList<>(batch.size());
         try {
             for (Call call : batch) {
-                // Without waiting, which would delay all other calls of the batch.
+                // Do not wait for other calls of the attempt, since that would delay all calls of the batch.
                 inquiries.add(new Inquiry(call, System.nanoTime()));
             }
             long token = token();
@@ -346,9 +347,10 @@ public final class Quorum implements Redis {
     public void close() {
         timer.close();
         long deadline = System.nanoTime() + timeoutNanos;
-        // The current task may hand its last withdrawals to the nodes, which send them below.
+        // Wait for the timer's current task, which may hand the last withdrawals to the nodes. The nodes send them
+        // below.
         timer.awaitEnd(Duration.ofNanos(timeoutNanos));
-        // All nodes at once, so that a hanging node takes no time from the others.
+        // Shut down all nodes before waiting for any, so that a hanging node takes no time from the others.
         nodes.forEach(node -> node.shutDown(deadline));
         nodes.forEach(node -> node.close(deadline));
     }

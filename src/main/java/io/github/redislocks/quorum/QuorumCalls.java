@@ -144,7 +144,8 @@ public final class QuorumCalls {
             return ending(call, ending);
         }
         if (request instanceof Request.Force force) {
-            // By the owner, since the masters may have different tokens of one hold until it is renewed.
+            // Name the hold by its owner instead of its token: until the hold is renewed, the masters may have
+            // different tokens of it.
             Call withdrawal = withdraw(new Withdrawal(
                     call.keys(),
                     force.owner(),

@@ -83,7 +83,7 @@ public final class QuorumNode extends PolledMaster {
             if (poll.concerns(this)) {
                 NodeQuestion question = new NodeQuestion(poll, deadlineNanos);
                 questions.add(question);
-                // Noted before the request is sent: another client's withdrawal may overtake the request.
+                // Note the request before it is sent, since another client's withdrawal may overtake it.
                 poll.asking(this, question.mayRunUntilNanos());
             } else {
                 poll.answered(this, Poll.UNASKED);
@@ -94,7 +94,7 @@ public final class QuorumNode extends PolledMaster {
                 enqueue(question);
             }
             startNext();
-            // The batch that is under way may wait for a thread that an error has ended.
+            // Start the thread again if an error has ended it: the batch that is under way may be waiting for it.
             calls.revive();
         } else if (!questions.isEmpty()) {
             NodeBatch batch = new NodeBatch(this, questions, true);
@@ -187,7 +187,7 @@ public final class QuorumNode extends PolledMaster {
 
     private void goOn(NodeBatch batch, Runnable work) {
         if (current.get() != batch) {
-            // No thread could be started in time.
+            // The batch has been ended, since no thread could be started in time.
             return;
         }
         boolean often;

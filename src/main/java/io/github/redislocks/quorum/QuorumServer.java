@@ -218,11 +218,12 @@ public final class QuorumServer {
         boolean restarted = runId == null || (!server.wasPromoted() && !server.ranAt(answeredMicros));
         long delayMillis = restarted ? restartDelayMillis : Math.max(restartDelayMillis, leaseMillis);
         long sinceMicros = restarted ? server.startedMicros() + UPTIME_ERROR_MICROS : server.nowMicros();
-        // A restarted server does not regain votes that it had forgotten before.
+        // A restart does not shorten an earlier silence: the server does not regain votes that it had forgotten before.
         long untilMicros =
                 Math.max(delayMillis == 0 ? 0 : sinceMicros + delayMillis * 1_000, restarted ? votesFromMicros() : 0);
         long leftMicros = untilMicros - server.nowMicros();
-        // Written before the run id and read after it, so that a request with the new run id respects the silence.
+        // Write the silence before the run id; readers read it after the run id. So a request with the new run id
+        // respects the silence.
         silence = leftMicros <= 0 ? null : new Silence(untilMicros, nanoTime.getAsLong() + 2_000 * leftMicros);
         if (!restarted) {
             Loggers.CONNECTION.warn(

@@ -70,7 +70,7 @@ public final class QuorumSubscription implements Redis.Subscription {
                     System.nanoTime() + timeoutNanos, nanos -> subscription.open.await(nanos, TimeUnit.NANOSECONDS));
         } finally {
             if (!opened) {
-                // Even after an error, since no caller has the subscription to close it.
+                // Close the subscription even after an error, since no caller has it to close it.
                 subscription.close();
             }
         }
@@ -102,7 +102,8 @@ public final class QuorumSubscription implements Redis.Subscription {
                     break;
                 }
             } catch (InterruptedException e) {
-                // Only a closing JVM interrupts the reader of a mailbox, and it closes this subscription as well.
+                // Ignored: only a closing JVM interrupts the reader of a mailbox, and it closes this subscription as
+                // well.
             }
         }
         throw new RedisException.Unanswered(
@@ -113,7 +114,7 @@ public final class QuorumSubscription implements Redis.Subscription {
     @Override
     public void close() {
         closed = true;
-        // Without an iterator, which needs memory.
+        // Use no iterator, which would need memory.
         for (int i = 0; i < readers.size(); i++) {
             readers.get(i).loop.close();
         }

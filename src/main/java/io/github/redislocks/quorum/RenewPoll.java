@@ -35,7 +35,8 @@ public final class RenewPoll extends MajorityPoll {
         }
 
         private void note(int node, @Nullable Reply reply) {
-            // The reply to a copy does not say whether the vote was there before the first copy.
+            // Do not count the reply to a second copy: it does not say whether the vote was there before the first
+            // copy.
             VoteAnswer answer = reply == null ? VoteAnswer.Word.NONE : VoteAnswer.of(reply);
             if (answer instanceof VoteAnswer.Voted vote && vote.kept() && reply != null && !reply.resent()) {
                 kept.incrementAndGet();

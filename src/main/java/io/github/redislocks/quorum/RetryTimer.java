@@ -36,7 +36,7 @@ public class RetryTimer {
     public void later(Runnable task) {
         tasks.add(task);
         if (!executor.getQueue().isEmpty()) {
-            // The turn that waits will see the task, if its thread has not been ended by an error.
+            // The queued turn will see the task. Revive its thread, in case an error has ended it.
             executor.revive();
             return;
         }

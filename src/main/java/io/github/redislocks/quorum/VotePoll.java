@@ -163,7 +163,7 @@ public final class VotePoll extends Poll {
                 .sorted()
                 .toArray();
         int missing = majority - free - taken.size();
-        // Enough masters answer, but some of them give no vote for a known time yet.
+        // If enough masters answer, but some of them give no vote yet, say how long that lasts.
         Outcome outcome = young.length < missing
                 ? answers.noMajority("the lock", majority)
                 : Outcome.of(new RedisException.Unready(answers.reasons("the lock", majority), young[missing - 1]));

@@ -64,8 +64,8 @@ public final class WithdrawPoll extends MajorityPoll {
             }
             return;
         }
-        // The node may still give a vote that is unanswered. A vote that was answered since this poll was sent may have
-        // been given after the withdrawal ran.
+        // Withdraw again if a vote may be given after this withdrawal: a request is still unanswered, or one was
+        // unanswered when the withdrawal was sent and may have run after it.
         long mayRunUntil = node.unanswered.mayRunUntilNanos(order.attempt());
         if (mayRunUntil != 0 || mayRunUntilNanos.get(node.index) != 0) {
             node.again(order, mayRunUntil != 0 ? mayRunUntil : System.nanoTime());

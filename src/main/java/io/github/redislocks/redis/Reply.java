@@ -79,7 +79,7 @@ public record Reply(String code, List<Object> values, boolean resent, int acks) 
         int index =
                 switch (code) {
                     case "LATE", "LINE", "SIGNALLED" -> 0;
-                    // A number alone is a new token, which is the time.
+                    // A single number is a new token, which is the server's time.
                     case "OK" -> values.size() == 1 ? 0 : 2;
                     case "BUSY", "RESIDENT", "WAITING", "YOUNG" -> 1;
                     case "GRANTED", "QUEUED", "TAKEN" -> 2;

@@ -58,7 +58,7 @@ public final class Inspections {
             try {
                 locks.add(summary(reply, i));
             } catch (IllegalArgumentException noOwner) {
-                // A hash of another program.
+                // Ignored: the hash belongs to another program.
             }
         }
         return locks;

@@ -48,7 +48,7 @@ public final class TokenMemory implements Redis {
      */
     public static String source(String source, long millis) {
         int power = Long.toString(millis).length() - 1;
-        // In this order: the new time may equal the other number.
+        // Replace 10000000 first: the configured time, which replaces the greater number, may be 10000000 itself.
         return source.replaceAll("\\b10000000\\b", "1" + "0".repeat(power - 1))
                 .replaceAll("\\b100000000\\b", Long.toString(millis))
                 .replaceAll("> 7\\b", "> " + (power - 1))

@@ -118,7 +118,7 @@ public final class BatchSender implements Runnable {
     public void send(List<Job> jobs, boolean ping) {
         usedNanos = clock.nanoTime();
         Work next = new Work(jobs, ping);
-        // From here on nothing allocates: every job that has begun is sent.
+        // From here on nothing allocates, so that every job that has begun is sent.
         for (int i = jobs.size() - 1; i >= 0; i--) {
             if (!jobs.get(i).begin()) {
                 jobs.remove(i);
@@ -280,7 +280,7 @@ public final class BatchSender implements Runnable {
             answered |= !lost && (outcome.reply() == null || !outcome.reply().is(Reply.UNASKED));
             Job job = jobs.get(i);
             if (!Loggers.INTERNAL.guard(job, calls.get(i), (each, call) -> pass(each, call, outcome, sent, timeout))) {
-                // Counts as unanswered, so that the job is sent again.
+                // An error counts as a missing answer, so that the job is sent again.
                 pass(job, calls.get(i), LOST, sent, timeout);
             }
         }

@@ -89,7 +89,7 @@ public final class Sweep implements Batch {
         private int commands;
 
         void add(Job job) {
-            // The other commands are due again when the sender is free.
+            // Leave out further commands: they are due again when the sender is free.
             if (!(job instanceof PendingCommand) || commands++ < mostCommands) {
                 jobs.add(job);
             }

@@ -108,12 +108,12 @@ public final class Watchdog {
 
     /** Runs a pending command, at once if possible; from then on the watchdog repeats it until it is done. */
     public void run(PendingCommand command) {
-        // The scheduler skips a command that has begun, so that it is not sent twice.
+        // Begin first: the scheduler skips a command that has begun, so that it is not sent twice.
         command.begin();
         boolean sent = false;
         try {
             commands.add(command);
-            // After the line above: a reader that finds the number unchanged has seen the command.
+            // Count the command after it is added: a reader that finds the number unchanged has seen the command.
             added.incrementAndGet();
             BatchSender sender = senders.get(redis.serverOf(command.key()));
             sent = sender != null && command.need() == PendingCommand.Need.NOW && sender.sendNow(command);
@@ -124,7 +124,7 @@ public final class Watchdog {
                 wakeAt(0);
             }
         }
-        // After the command was added: giveUp() has either seen the command or is seen here.
+        // Check after the command was added: giveUp() has either seen the command or is seen here.
         if (givesUp) {
             giveUp(command);
         }
@@ -151,7 +151,8 @@ public final class Watchdog {
         do {
             before = added.get();
             any = seesCommands(sinceNanos);
-            // A command that is done may just have added another one behind the iterator.
+            // Look again if a command was added: one that ended may have added another where the iterator had already
+            // been.
         } while (!any && added.get() != before);
         return any;
     }
@@ -200,7 +201,7 @@ public final class Watchdog {
             return;
         }
         lookAtNanos = now + LOOK_NANOS;
-        // Reset before the walk: a thread that adds something during the walk sets the time again.
+        // Reset the time before the inspection: a thread that adds something during the inspection sets it again.
         wakeAtNanos.set(Long.MAX_VALUE);
         long next = now + AGAIN_NANOS;
         try {
@@ -245,7 +246,7 @@ public final class Watchdog {
         }
         BatchSender made =
                 new BatchSender(clock, redis, monitored, commandTimeoutNanos, ping(), this::wakeNow, threads, server);
-        // Until it is registered, so that an error leaves no thread that nobody knows.
+        // Until putIfAbsent() returns, this is not null, so that after an error the new sender is closed.
         BatchSender other = made;
         try {
             made.start();

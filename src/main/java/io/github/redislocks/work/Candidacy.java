@@ -138,7 +138,8 @@ public final class Candidacy extends Agenda.Matter {
     /** Begins to end it, and tells the work to stop. By any thread. */
     public void beginClose() {
         closing = true;
-        // Whichever thread begins a term at this moment sees that this is closing.
+        // Read the term after `closing` is set: a thread that begins a term at this moment sees `closing`, or its term
+        // is seen here.
         Term present = term;
         if (present != null) {
             present.stop(Optional.empty());
@@ -256,7 +257,8 @@ public final class Candidacy extends Agenda.Matter {
             }
             term = null;
             failed(e, now);
-            // If there is no memory for that either, nobody has the handle any more, and the watchdog releases it.
+            // If there is no memory for this call either, nobody has the handle any more, and the watchdog releases its
+            // hold.
             giveBack(handle);
             return false;
         }

@@ -73,10 +73,11 @@ public final class HandledWork {
         } catch (Throwable e) {
             boolean interrupted = interruption.end();
             LockLostException met = releaseAfter(held, e);
-            // Without a loss, the work may have closed its handle.
+            // If the release found no loss, the work may have closed its handle itself: then ask the handle for its
+            // loss.
             LockLostException loss = interrupted && met == null ? lossOf(held) : met;
             if (interrupted && loss != null && e instanceof InterruptedException) {
-                // Nobody else interrupted the caller.
+                // Throw the loss, since nothing else interrupted the work.
                 loss.addSuppressed(e);
                 throw loss;
             }
@@ -89,7 +90,7 @@ public final class HandledWork {
         held.close();
         LockLostException loss = lossOf(held);
         if (loss != null) {
-            // The work has released the lock, or tried to.
+            // The work itself has released the lock, or tried to, so close() did not throw the loss.
             throw loss;
         }
         return result;
@@ -174,7 +175,7 @@ public final class HandledWork {
 
         void run(H held) {
             if (result.isDone()) {
-                // Cancelled at the moment of the grant.
+                // The future was cancelled at the moment of the grant: release the lock without running the work.
                 CompletionStage<Boolean> unused = held.releaseAsync();
                 return;
             }

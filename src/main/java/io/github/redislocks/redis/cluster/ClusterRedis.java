@@ -209,7 +209,7 @@ public final class ClusterRedis implements Redis {
         long deadline = System.nanoTime() + timeoutNanos;
         SingleServer server = masters.owner(masters.slotOf(channel), deadline);
         if (masters.isTroubled(server.address())) {
-            // Any node forwards a message to all nodes.
+            // Publish by a node that answers, since every node forwards a message to all nodes.
             server = masters.all().stream()
                     .filter(other -> !masters.isTroubled(other.address()))
                     .findFirst()

@@ -162,20 +162,21 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     protected String use(Observer<ClusterView> from, ClusterView view, long now) {
         troubled.remove(from.address.toString());
         SlotMap base = base(view, now);
-        // A reply that is not used helps no more than none.
+        // A reply that cannot be used counts as no reply: the next node is asked soon.
         failed = base == null;
         SlotMap changed = base == null
                 ? slots
                 : base.with(view, owner -> isTroubled(owner.address().toString()));
         if (changed != slots && !isClosed()) {
-            // Before the field is set: if the listener throws, the next reply calls it again.
+            // Call the listener before the field is set: if it throws, the next reply calls it again.
             onNews.accept(changed);
             slots = changed;
             Set<Address> known = new LinkedHashSet<>(view.addresses());
             known.addAll(seeds);
             keep(known);
         }
-        // After each reply: a call to a master that is gone may fail, and be noted, after the map changed.
+        // Do this after each reply, not only when the map has changed: a call to a master that is gone may fail later,
+        // and note that master as troubled again.
         troubled.retainAll(
                 slots.owners().stream().map(owner -> owner.address().toString()).collect(Collectors.toSet()));
         wanted = false;

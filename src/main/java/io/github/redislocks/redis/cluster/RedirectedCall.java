@@ -128,7 +128,7 @@ public final class RedirectedCall {
                 importer = masters.importer(complete(target, from));
             }
             boolean again = moved || passing || importer != null;
-            // A refusal of a second copy says nothing about the first copy.
+            // Note that a copy may have run: a refusal of the second copy says nothing about the first.
             resent |= again && failure instanceof RedisException.Unanswered;
             return again;
         }
@@ -149,7 +149,7 @@ public final class RedirectedCall {
             masters.awaitNews(Math.min(deadline, System.nanoTime() + NEWS_NANOS));
         }
         if (importer == null && (!wantsNews || trips > 1)) {
-            // With the interrupt flag set, parking would be no pause.
+            // Clear the interrupt flag, and restore it below: with the flag set, parkNanos() returns at once.
             boolean interrupted = Thread.interrupted();
             LockSupport.parkNanos(this, Math.min(left(), PAUSE_NANOS * Math.min(trips, LONGEST_PAUSE)));
             if (interrupted) {

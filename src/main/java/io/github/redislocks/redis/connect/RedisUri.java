@@ -259,7 +259,7 @@ public record RedisUri(
                 return database;
             }
         } catch (NumberFormatException e) {
-            // Refused below.
+            // Ignored: such a path is refused below.
         }
         throw refused(text, "has a path that is no database, which must be a number from 0");
     }

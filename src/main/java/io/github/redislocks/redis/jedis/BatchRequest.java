@@ -149,7 +149,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         Set<Script> loaded = new HashSet<>();
         for (int from = 0; from < open.size(); from += CHUNK) {
             List<Integer> chunk = open.subList(from, Math.min(open.size(), from + CHUNK));
-            // Noted before the chunk is sent: a caller that gives up cuts the connection, and then reads this.
+            // Note this before the chunk is sent: a caller that gives up cuts the connection, and then reads `sent`.
             sent = Math.max(sent, chunk.get(chunk.size() - 1) + 1);
             // The call to which each answer belongs; null for a command before a call.
             List<@Nullable Integer> order = new ArrayList<>();

@@ -109,7 +109,7 @@ public final class Commands {
      */
     public static CommandArguments awaitAcks(Acks acks, long leftNanos) {
         long nanos = Math.min(acks.timeoutNanos(), Math.max(leftNanos - ANSWER_NANOS, leftNanos / 4));
-        // 0 would mean without a limit.
+        // At least 1: for WAIT, 0 means no time limit.
         return new CommandArguments(Command.WAIT)
                 .add(acks.replicas())
                 .add(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));

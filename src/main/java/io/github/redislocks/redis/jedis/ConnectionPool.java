@@ -110,7 +110,7 @@ public final class ConnectionPool {
             // Without an idle connection, no token is needed yet.
             return null;
         }
-        // Before a connection is taken, which would be lost if the token manager throws.
+        // Read the credentials before a connection is taken: if the token manager throws, the connection would be lost.
         int inForce = credentials();
         PooledConnection link = idle.pollFirst();
         while (link != null && (isOutdated(link) || link.credentials() != inForce)) {

@@ -22,7 +22,8 @@ import redis.clients.jedis.exceptions.JedisException;
 public record Endpoint(String address, IoThreads workers, boolean callersConnect) {
 
     public RedisException failed(JedisException e, String what, boolean sent, boolean wantedTls, long timeoutNanos) {
-        // A provider of credentials may have timed out too, which says nothing of the server.
+        // Test the kind of the exception too: a provider of credentials may have timed out, which says nothing about
+        // the server.
         if (e instanceof JedisConnectionException && Causes.isTimeout(e)) {
             return timedOut(what, sent, wantedTls, timeoutNanos, e);
         }

@@ -179,7 +179,8 @@ public final class JedisRedis implements SingleServer {
                 }
             });
         } catch (RejectedExecutionException closed) {
-            // The port is closed, or no thread could be started: then the first renewal connects.
+            // Ignored: the port is closed, or no thread could be started. In the latter case, the first renewal
+            // connects.
         }
     }
 
@@ -341,7 +342,8 @@ public final class JedisRedis implements SingleServer {
             if (!(link.ask(Commands.number()) instanceof Long number)) {
                 throw new JedisDataException("CLIENT ID was answered with no number");
             }
-            // The lane will need these rights. Without them the subscription fails at once, with a caller to report to.
+            // Send the commands that the lane will need, as a test: if the user has no right to them, the subscription
+            // fails at once, and a caller learns why.
             link.askAll(Commands.track(number), Commands.remember());
             link.ask(Commands.trackNoMore());
             link.askAll(Commands.subscribe(SingleServer.CHANGES), Commands.subscribe(channel));

@@ -37,7 +37,7 @@ public final class JedisVersion {
                 properties.load(in);
             }
         } catch (IOException e) {
-            // The version is unknown.
+            // Ignored: the version is unknown then.
         }
         return properties.getProperty("version", "");
     }

@@ -62,7 +62,7 @@ public final class Permits {
         try {
             handedOver = !line.isEmpty() && overtakings.incrementAndGet() > MOST_OVERTAKINGS && handOver();
         } finally {
-            // Even if there was no memory to look at the queue: a permit that is not given back is lost permanently.
+            // Give the permit back even if there was no memory to look at the queue: otherwise it is lost permanently.
             if (!handedOver) {
                 free.incrementAndGet();
                 wakeFirst();
@@ -107,7 +107,7 @@ public final class Permits {
     private boolean await(Waiter me, long deadline) {
         boolean interrupted = false;
         try {
-            // Try again now that the thread is in the queue: a thread that gave a permit back before has not seen it
+            // Try again now that this thread is in the queue: a thread that gave a permit back before did not find it
             // there.
             while (!me.isServed()) {
                 if (take()) {
@@ -133,7 +133,7 @@ public final class Permits {
         if (gone(me)) {
             overtakings.set(0);
         } else {
-            // The thread was handed another permit as well.
+            // This thread was handed another permit as well: give that one back.
             leave();
         }
         return true;

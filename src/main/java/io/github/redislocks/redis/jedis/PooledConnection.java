@@ -117,7 +117,7 @@ public final class PooledConnection implements JedisSocketFactory {
                 socket.setReuseAddress(true);
                 socket.setKeepAlive(true);
                 socket.setTcpNoDelay(true);
-                // A close discards unsent bytes and returns at once.
+                // With a linger of 0, close() discards unsent bytes and returns at once.
                 socket.setSoLinger(true, 0);
                 socket.connect(new InetSocketAddress(host, to.getPort()), timeoutMillis);
                 socket.setSoTimeout(timeoutMillis);
@@ -145,7 +145,7 @@ public final class PooledConnection implements JedisSocketFactory {
             factory = (SSLSocketFactory) SSLSocketFactory.getDefault();
         }
         if (parameters == null) {
-            // Jedis before 7.5 would accept any trusted certificate for any host.
+            // Have the host name verified: Jedis before 7.5 would accept any trusted certificate for any host.
             parameters = new SSLParameters();
             parameters.setEndpointIdentificationAlgorithm("HTTPS");
         }
@@ -302,7 +302,7 @@ public final class PooledConnection implements JedisSocketFactory {
         try {
             socket.close();
         } catch (IOException e) {
-            // Nobody uses the socket any more, closed or not.
+            // Ignored: nobody uses the socket any more, closed or not.
         }
     }
 

@@ -125,7 +125,7 @@ final class QuickConnection {
         if (current.get() != null) {
             return false;
         }
-        // Encoded first: an error leaves the connection as it was.
+        // Encode first, so that an error leaves the connection as it was.
         Batch batch = new Batch(calls, timeoutNanos, receiver);
         ByteBuffer bytes = encoded(calls, null);
         if (!current.compareAndSet(null, batch)) {
@@ -189,7 +189,7 @@ final class QuickConnection {
                 sound = take();
             }
         } catch (IOException | JedisException | CancelledKeyException e) {
-            // Broken off below.
+            // Ignored: the connection is broken off below.
         } finally {
             if (!sound) {
                 breakOff();
@@ -258,8 +258,8 @@ final class QuickConnection {
         }
         List<Outcome> all = Arrays.asList(outcomes);
         link.idleSince(pool.now());
-        // Freed before the receiver is called, which may send the next batch. An error from here on leaves no batch
-        // behind.
+        // Free the connection before the receiver is called, which may send the next batch. An error from here on
+        // leaves no batch behind.
         if (current.compareAndSet(batch, null)) {
             batch.receiver.accept(all);
         }
@@ -303,7 +303,8 @@ final class QuickConnection {
             Outcome each = Outcome.of(endpoint.timedOut(batch.what(), true, false, batch.timeoutNanos));
             silence = Collections.nCopies(batch.answers.length, each);
         } finally {
-            // Even without memory for the reason; then as after a broken connection.
+            // End the batch even if there was no memory for the reason: then `silence` is null, as after a broken
+            // connection.
             if (current.compareAndSet(batch, DEAD)) {
                 close(batch, silence);
             }

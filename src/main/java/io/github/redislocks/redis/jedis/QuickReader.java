@@ -101,7 +101,7 @@ public final class QuickReader {
 
     /** Reads, on the reader's thread, unless callers do. */
     private void readUnlessSpared() {
-        // With the interrupt flag set, a selector would not wait; nobody relies on the flag of this thread.
+        // Clear the interrupt flag, with which a selector would not wait; nobody relies on the flag of this thread.
         Thread.interrupted();
         if (isSpared() || !reading.tryLock()) {
             LockSupport.parkNanos(this, TICK_NANOS);
@@ -139,7 +139,7 @@ public final class QuickReader {
             boolean mayRead = alone && !VirtualThreads.isVirtual(Thread.currentThread());
             if (mayRead && selector != null && reading.tryLock()) {
                 try {
-                    // Not for longer: another thread, too, may complete the caller's call.
+                    // Read for a short time only, since another thread may complete the caller's call meanwhile.
                     read(Math.min(nanos, GLANCE_NANOS));
                 } finally {
                     reading.unlock();
@@ -173,7 +173,7 @@ public final class QuickReader {
     private void read(long nanos) throws IOException {
         Selector open = selector;
         if (open != null) {
-            // Rounded up: 0 would mean without a limit.
+            // Round up: 0 would mean no time limit.
             open.select(QuickReader::read, TimeUnit.NANOSECONDS.toMillis(nanos - 1) + 1);
             dropOverdue();
         }

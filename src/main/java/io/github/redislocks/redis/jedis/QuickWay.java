@@ -80,7 +80,7 @@ final class QuickWay {
             try {
                 endpoint.workers().execute(() -> connectNow(timeoutNanos));
             } catch (RejectedExecutionException e) {
-                // The next try may find a thread.
+                // Ignored: the next try may find a thread.
             }
         }
     }
@@ -99,7 +99,7 @@ final class QuickWay {
             made = true;
             notBeforeNanos.set(System.nanoTime());
         } catch (IOException | RuntimeException e) {
-            // Calls go on without a quick connection, which takes longer, and meet the same failure.
+            // Ignored: calls go on without a quick connection, more slowly, and report the same failure.
         } finally {
             making = null;
             if (!made && link != null) {

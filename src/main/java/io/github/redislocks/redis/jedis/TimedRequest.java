@@ -97,7 +97,7 @@ public abstract class TimedRequest<T> {
      * @param here whether the caller's thread may block on a socket
      */
     public final T perform(boolean here) {
-        // A thread with a permit must have the stack to give the permit back.
+        // Check the stack first: a thread with a permit must be able to give the permit back.
         StackSpace.ensure();
         if (!pool.enter(deadline)) {
             throw endpoint.noneFree(what(), pool.bound(), timeoutNanos);
@@ -139,7 +139,8 @@ public abstract class TimedRequest<T> {
             });
             return await(answer);
         } finally {
-            // A worker that has started gives the permit back. A worker that has not started never does.
+            // A worker that has started gives the permit back itself. If it has not started, it never will, and this
+            // thread gives the permit back.
             hasPermit = started.compareAndSet(false, true);
         }
     }
@@ -224,7 +225,8 @@ public abstract class TimedRequest<T> {
         }
         pool.connect(link);
         if (leftNanos() <= 0) {
-            // To a distant server, connecting takes longer than this call has time; the next call uses the connection.
+            // Keep the connection for the next call: with a distant server, connecting may take longer than any one
+            // call has time.
             pool.giveBack(link);
             throw endpoint.timedOut(what(), stage.get() != Stage.UNSENT, wantsTls(), timeoutNanos);
         }
@@ -267,7 +269,8 @@ public abstract class TimedRequest<T> {
                 } catch (TimeoutException e) {
                     abandon();
                     if (until != deadline + GRACE_NANOS) {
-                        // Without memory, the worker could report neither the answer nor its failure.
+                        // The worker is silent even after it was cut off: it may have had no memory to report the
+                        // answer or its failure.
                         throw endpoint.timedOut(what(), true, false, timeoutNanos);
                     }
                     until += timeoutNanos;

@@ -48,7 +48,8 @@ public final class SentinelRedis implements Redis {
         SingleServer before = master;
         if (before != null) {
             log(address, before);
-            // In this order, since no call may reach the new master before the listener has run. Calls wait until then.
+            // Clear `master` first: no call may reach the new master before the listener has run, so calls wait until
+            // then.
             moved = true;
             master = null;
             before.close();

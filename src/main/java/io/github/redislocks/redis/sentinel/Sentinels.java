@@ -29,7 +29,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     public record Sighting(Address address, long epoch) {
 
         private static Sighting of(List<?> master, List<?> address) {
-            // The last match, since the name of the master comes before.
+            // Take the last match: the name of the master, which comes before it, may be "config-epoch" too.
             Object epoch = master.get(master.lastIndexOf("config-epoch") + 1);
             return new Sighting(
                     new Address((String) address.get(0), Integer.parseInt((String) address.get(1))),
@@ -156,7 +156,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
             return null;
         }
         if (!from.differs()) {
-            // The other Sentinels may have newer information.
+            // Ask the other Sentinels soon, since they may know more.
             hurry();
         }
         return name(from) + " says that it is at " + seen.address() + ", and this client stays at " + master
@@ -175,7 +175,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
                 .toList();
         Address chosen = chosen(master, seen, mayChoose(now));
         if (chosen != null && !chosen.equals(master) && !isClosed()) {
-            // Before the field is set: if the listener throws, the next reply calls it again.
+            // Call the listener before the field is set: if it throws, the next reply calls it again.
             onMaster.accept(chosen);
             master = chosen;
         }

@@ -331,7 +331,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
 
     /** Moves an observer to the end of the order; returns false if it is not an observer any more. */
     private boolean moveToEnd(Observer<A> asked) {
-        // In a map in access order, get() moves the entry to the end.
+        // The map is in access order, so get() moves the entry to the end.
         return observers.get(asked.address) == asked;
     }
 
