@@ -8,9 +8,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the steps of several matters on one thread: each step when there is news of its matter, or when its time has
- * come. The thread exists as long as there are matters. An error stops neither the thread nor a matter: the thread
- * repeats the step later.
+ * Runs the steps of several matters on one thread. A step runs when another thread has reported news of its matter
+ * (that something has changed for it), or when its time has come. The thread exists as long as there are matters. An
+ * error stops neither the thread nor a matter: the thread repeats the step later.
  */
 public final class Agenda {
 

@@ -51,7 +51,7 @@ public final class BackgroundLog {
         executor.start();
     }
 
-    /** Waits until the entries are written, for a time at most. Does not log if that is too short. */
+    /** Waits until the entries are written, at most for {@code limit}. If that is too short, this is not logged. */
     public void await(Duration limit) {
         boolean unused = executor.await(limit);
     }

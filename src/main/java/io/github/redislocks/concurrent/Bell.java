@@ -15,16 +15,17 @@ public final class Bell {
 
     private final Queue<Thread> waiting = new ConcurrentLinkedQueue<>();
 
-    /** As {@link #await(long, BooleanSupplier, LongConsumer)}, parked. */
+    /** As {@link #await(long, BooleanSupplier, LongConsumer)}, with the thread parked. */
     public boolean await(long deadlineNanos, BooleanSupplier news) {
         return await(deadlineNanos, news, nanos -> LockSupport.parkNanos(this, nanos));
     }
 
     /**
-     * Waits until a condition is true, at most until a time of {@link System#nanoTime}. An interrupt is kept.
+     * Waits until a condition is true, at most until {@code deadlineNanos} of {@link System#nanoTime}. An interrupt
+     * does not end the wait; its flag is set again.
      *
      * @param news the condition, evaluated before waiting and again each time the bell rings
-     * @param pause has the thread wait for a time at most, or until it is unparked; may end before
+     * @param pause makes the thread wait until it is unparked, at most for the given time; may return earlier
      * @return the last value of the condition
      */
     public boolean await(long deadlineNanos, BooleanSupplier news, LongConsumer pause) {

@@ -99,7 +99,10 @@ public final class CallbackExecutor {
         }
     }
 
-    /** Waits until no task has finished for one check, or no task is left. */
+    /**
+     * Waits until the running tasks seem to be blocked, that is, none has finished for {@code CHECK_NANOS}; or until
+     * the queue is empty. Only then is this additional thread needed.
+     */
     private void awaitBlockedTasks() {
         long before;
         do {
@@ -108,7 +111,7 @@ public final class CallbackExecutor {
         } while (finished.get() != before && !queue.isEmpty());
     }
 
-    /** Waits for a task; false if none came before the idle time was over. */
+    /** Waits for a task; returns false if none came in the idle time. */
     private boolean take() {
         // Clear the interrupt flag, which code of the user may have left set.
         Thread.interrupted();
@@ -140,8 +143,8 @@ public final class CallbackExecutor {
     }
 
     /**
-     * Waits until all tasks have finished, for a time at most; true if they have. An interrupt is kept and does not end
-     * the wait.
+     * Waits until all tasks have finished, at most for {@code limit}; returns true if they have. An interrupt does not
+     * end the wait; its flag is set again.
      */
     public boolean await(Duration limit) {
         long deadline = System.nanoTime() + limit.toNanos();

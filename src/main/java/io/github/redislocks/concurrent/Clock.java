@@ -31,14 +31,16 @@ public interface Clock {
     long nanoTime();
 
     /**
-     * Parks until the given time after {@code now}, however late the thread calls this method; without end for
+     * Parks until {@code nanos} after {@code now}, however late the thread calls this method; without a limit for
      * {@link Long#MAX_VALUE}.
      */
     default void parkFrom(long now, Object blocker, long nanos) {
         parkUntil(blocker, nanos > Long.MAX_VALUE - now ? Long.MAX_VALUE : now + nanos);
     }
 
-    /** Parks until a time of this clock, an interrupt, or an unpark; without end for {@link Long#MAX_VALUE}. */
+    /**
+     * Parks until a time of this clock, an interrupt, or an unpark; without a time limit for {@link Long#MAX_VALUE}.
+     */
     default void parkUntil(Object blocker, long nanos) {
         long wait = nanos == Long.MAX_VALUE ? nanos : nanos - nanoTime();
         if (wait > 0) {

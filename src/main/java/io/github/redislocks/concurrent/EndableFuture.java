@@ -7,14 +7,14 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A future that its user may end, as by a cancel or a timeout. Its maker hears of that before anything runs that
- * depends on the future, since that runs in no order, and may block.
+ * A future that its user may end, for example by a cancel or a timeout. The action of {@link #onEnd} then runs before
+ * all stages that depend on the future: those run in no defined order, and may block.
  */
 public class EndableFuture<T extends @Nullable Object> extends CompletableFuture<T> {
 
     private volatile Runnable onEnd = () -> {};
 
-    /** Sets what is run, perhaps more than once, when the user ends the future. */
+    /** Sets the action that runs, perhaps more than once, when the user ends the future. */
     public void onEnd(Runnable action) {
         onEnd = action;
     }
@@ -52,7 +52,7 @@ public class EndableFuture<T extends @Nullable Object> extends CompletableFuture
                 executor);
     }
 
-    /** Completes the future, for its maker; false if it was complete. */
+    /** Completes the future on behalf of its maker; returns false if it was complete already. */
     public boolean succeed(T value) {
         return super.complete(value);
     }

@@ -60,8 +60,8 @@ public final class Interruption {
     }
 
     /**
-     * Called by the thread itself: from now on {@link #interrupt} does nothing. Clears the flag if the work was
-     * interrupted and has not noticed, unless the flag was set before.
+     * Ends the work; the thread of the work calls this. From now on {@link #interrupt} does nothing. Clears the
+     * interrupt flag if {@link #interrupt} set it and the work has not noticed, unless the flag had been set before.
      *
      * @return whether {@link #interrupt} has interrupted the work
      */

@@ -17,7 +17,7 @@ public final class LogLimiter {
 
     private volatile long loggedNanos;
 
-    /** Notes that there has been a trouble since the given time; true if the caller has to log it now. */
+    /** Notes that there has been a trouble since the given time; returns true if the caller has to log it now. */
     public boolean start(long since, long now) {
         long logged = loggedNanos;
         if (sinceNanos.get() != 0
@@ -29,7 +29,7 @@ public final class LogLimiter {
         return true;
     }
 
-    /** Whether a trouble was logged that is not over. */
+    /** Whether a trouble that is not over was logged. */
     public boolean isLogged() {
         return sinceNanos.get() != 0;
     }

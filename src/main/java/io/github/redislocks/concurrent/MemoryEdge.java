@@ -12,7 +12,7 @@ public final class MemoryEdge {
 
     private MemoryEdge() {}
 
-    /** Makes the edge: called before every release and after every acquisition. */
+    /** Makes the edge. Call before every release and after every acquisition. */
     public static void publish() {
         EDGE.getAndIncrement();
     }

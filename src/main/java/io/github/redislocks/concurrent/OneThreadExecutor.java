@@ -3,7 +3,7 @@ package io.github.redislocks.concurrent;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
 
-/** An executor with one thread, which starts when a task comes and stops after a time without tasks. */
+/** An executor with one thread, which starts when a task comes and stops after {@code idleSeconds} without tasks. */
 public final class OneThreadExecutor extends WorkerPool {
 
     /**
@@ -19,8 +19,8 @@ public final class OneThreadExecutor extends WorkerPool {
     }
 
     /**
-     * Starts the thread if tasks wait without a thread, because an error has stopped it and the system had no other.
-     * Costs nothing if no task waits.
+     * Starts the thread if tasks wait and there is no thread: an error may have stopped it when the system could not
+     * start another. Costs nothing if no task waits.
      */
     public void revive() {
         if (!getQueue().isEmpty()) {

@@ -22,7 +22,7 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
     private final int most;
     /** The number of elements; an element may be taken before it is counted. */
     private final AtomicInteger waiting = new AtomicInteger();
-    /** The threads that wait. Each polls again after it has added itself. */
+    /** The threads that wait. Each thread polls again after it has added itself, so that it misses no element. */
     private final Queue<Thread> takers = new ConcurrentLinkedQueue<>();
 
     /** Makes a queue without a bound. */
@@ -47,13 +47,13 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
         return true;
     }
 
-    /** As without a time: does not wait for room. */
+    /** Adds the element at once, like {@link #offer(Object)}: does not wait for room. */
     @Override
     public boolean offer(E element, long timeout, TimeUnit unit) {
         return offer(element);
     }
 
-    /** Throws if there is no room. */
+    /** Adds the element at once; throws if there is no room. */
     @Override
     public void put(E element) {
         add(element);

@@ -18,7 +18,10 @@ public final class ThreadIds {
 
     private ThreadIds() {}
 
-    /** Not cached: each thread asks once, and a {@link ClassValue} may break when the stack overflows. */
+    /**
+     * Whether a class overrides {@code getId()}. Not cached, since each thread asks only once, and a {@link ClassValue}
+     * may break when the stack overflows.
+     */
     private static boolean isOverridden(Class<?> type) {
         try {
             return type.getMethod("getId").getDeclaringClass() != Thread.class;

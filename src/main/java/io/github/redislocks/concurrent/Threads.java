@@ -97,7 +97,7 @@ public final class Threads {
         return group;
     }
 
-    /** Joins threads, each for the given time at most; an interrupt ends the wait and is kept. */
+    /** Joins threads, each for {@code limit} at most. An interrupt ends the wait; its flag is set again. */
     public static void join(List<Thread> threads, @Nullable Thread one, Duration limit) {
         List<Thread> all = new ArrayList<>(threads);
         if (one != null) {

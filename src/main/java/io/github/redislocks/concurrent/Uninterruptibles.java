@@ -14,7 +14,8 @@ public final class Uninterruptibles {
     }
 
     /**
-     * Waits until a time of {@link System#nanoTime}, again after each interrupt; returns the result of the last wait.
+     * Waits until {@code deadlineNanos} of {@link System#nanoTime}, again after each interrupt; returns the result of
+     * the last wait.
      */
     public static boolean until(long deadlineNanos, Wait wait) {
         boolean interrupted = false;

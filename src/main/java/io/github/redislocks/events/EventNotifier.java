@@ -42,7 +42,7 @@ public final class EventNotifier {
 
     /** How many locks that were given up may wait for a slow listener. */
     static final int MAX_GIVEN_UP = 100_000;
-    /** While so many callbacks of handles block, the next ones wait. */
+    /** The most callbacks of handles that may block at once; the next ones wait. */
     private static final int MAX_CALLBACKS = 1_000;
 
     /** The listeners for losses: all of them. The last one writes recordings. */
@@ -273,7 +273,7 @@ public final class EventNotifier {
         }
     }
 
-    /** As above, of a call whose start was published. */
+    /** As above, for a call whose start was published. */
     public void notAcquired(
             LockKeys keys,
             Clock clock,
@@ -328,7 +328,7 @@ public final class EventNotifier {
         log.start();
     }
 
-    /** Waits until the events so far are published, for a time at most. Later ones are published as well. */
+    /** Waits until the events so far are published, at most for {@code limit}. Later events are published as well. */
     public void awaitTold(Duration limit) {
         long end = System.nanoTime() + limit.toNanos();
         await("lock handles", handles, end);

@@ -32,7 +32,7 @@ public final class Availability {
         /** The server did not reply, and other servers have taken over its locks. */
         void replaced(long now);
 
-        /** The server has replied that it cannot execute such a call now. */
+        /** The server has replied that it cannot execute calls of this kind now. */
         void refuses(Call call, RedisException failure, long now);
     }
 
@@ -50,7 +50,7 @@ public final class Availability {
     private volatile boolean replaced;
 
     /**
-     * Knows nothing about the server yet.
+     * Makes the availability of a server that has not been asked yet.
      *
      * @param observer notified of outages
      * @param memoryNanos how long a failure is remembered
@@ -64,7 +64,7 @@ public final class Availability {
         this.haste = new Outage(memoryNanos);
     }
 
-    /** Each other script is a kind of its own. */
+    /** The kind of a call. A script that neither grants nor renews is a kind of its own. */
     private static String kind(Call call) {
         Request request = call.request();
         if (request.wantsLock()) {
@@ -171,7 +171,10 @@ public final class Availability {
         return answeredNanos >= nanos;
     }
 
-    /** Whether a request that was sent since a time has failed; an earlier failure says nothing about a later call. */
+    /**
+     * Whether a request that was sent after {@code sinceNanos} has failed. Failures of earlier requests say nothing
+     * about a call that began then.
+     */
     public boolean failedSince(long sinceNanos) {
         return failedSentNanos > sinceNanos;
     }

@@ -32,7 +32,7 @@ public final class MonitoredRedis {
     private final ConcurrentMap<String, Availability> servers = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
     private final OutageReporter outages;
-    /** How many failed requests were sent again. No LongAdder, which allocates. */
+    /** How many failed requests were sent again. Not a LongAdder, since that allocates. */
     private final AtomicLong retries = new AtomicLong();
 
     /** A key that had no master, until it has one. */
@@ -134,12 +134,12 @@ public final class MonitoredRedis {
         return new Availability(reporter, memoryNanos(), settings.commandTimeoutNanos());
     }
 
-    /** From now on outages are reported. */
+    /** Notes that the client has connected: from now on outages are reported. */
     public void connected() {
         silent = false;
     }
 
-    /** From now on outages are not reported any more. */
+    /** Stops the reports of outages. */
     public void close() {
         silent = true;
     }
@@ -232,7 +232,7 @@ public final class MonitoredRedis {
                         tooFew(reply)));
     }
 
-    /** Since when too few replicas of a key's server have confirmed holds. */
+    /** The outage that lasts while too few replicas of a key's server confirm holds. */
     public Outage replication(String key) {
         return replications.computeIfAbsent(redis.serverOf(key), server -> new Outage(memoryNanos()));
     }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ServerRequirements {
 
-    /** A server reports its uptime in whole seconds. */
+    /** The possible error of the start that is computed from the uptime, which a server reports in whole seconds. */
     private static final long START_ERROR_MICROS = 2_000_000;
 
     private static final int LEAST_MAJOR = 6;
@@ -82,7 +82,7 @@ public final class ServerRequirements {
         return null;
     }
 
-    /** The objection to one node of a cluster of several. */
+    /** The objection to a server that is one of several nodes of a cluster. */
     public static String tooSmall(String address) {
         return "Redis at " + address
                 + " is one node of a cluster, and other nodes have most locks. Connect to the cluster:"
@@ -104,7 +104,7 @@ public final class ServerRequirements {
         return startedMicros.isEmpty() ? nowMicros() : Long.parseLong(startedMicros);
     }
 
-    /** Whether the server ran at a time, by its own clock, as far as it reports it. */
+    /** Whether the server ran at {@code micros}, by its own clock, as far as it reports that. */
     public boolean ranAt(long micros) {
         return startedMicros() < micros - START_ERROR_MICROS;
     }
@@ -114,7 +114,7 @@ public final class ServerRequirements {
         return answer.number(answer.values().size() - 1);
     }
 
-    /** Warnings about a server that works but is not safe, or slow. */
+    /** Warnings about a server that works, but is unsafe or slow. */
     public List<String> warnings() {
         List<String> warnings = new ArrayList<>();
         if (command.equals("PUBLISH")) {

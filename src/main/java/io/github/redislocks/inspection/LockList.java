@@ -52,7 +52,7 @@ public final class LockList {
         this.inspector = inspector;
     }
 
-    /** The locks whose names match a glob; sends nothing before the stream is read. */
+    /** The locks whose names match a glob. The first request is sent when the stream is read. */
     public Stream<LockSummary> list(String pattern) {
         String keys = LockKeys.matching(settings.keyPrefix(), pattern);
         Iterator<LockSummary> found = new Found(keys, new NameGlob(pattern), redis.servers());
@@ -62,9 +62,9 @@ public final class LockList {
     }
 
     /**
-     * The locks on all servers, each once, of which the next part is asked for when all before it have been taken. No
-     * flatMap of streams, which reads all of a server for the first lock. One thread at a time uses it, even if the
-     * stream is parallel.
+     * Iterates over the locks on all servers, each lock once. Asks for the next part when all locks of the parts before
+     * it have been taken; a flatMap of streams would read a whole server for its first lock. One thread at a time uses
+     * the iterator, even if the stream is parallel.
      */
     private final class Found implements Iterator<LockSummary> {
 
@@ -91,7 +91,7 @@ public final class LockList {
             return next != null;
         }
 
-        /** Whether there is one more, perhaps of the next part or server. */
+        /** Reads until there is a further lock, in the next part or server if necessary; false if there is none. */
         private boolean read() {
             while (!part.hasNext() && (parts.hasNext() || servers.hasNext())) {
                 if (parts.hasNext()) {

@@ -11,13 +11,15 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 
 /**
- * A scan of all keys of one server, a part with each request, so that no other call waits long. The next part is asked
- * for when it is wanted. Its replies begin with the next cursor. A cursor means nothing to another process: if the
- * server restarts or is replaced, and the replies tell, the scan begins again.
+ * A scan of all keys of one server, one part by each request, so that no other call waits long. A part is requested
+ * when the caller wants it. Each reply starts with the cursor of the next part. A cursor means nothing to another
+ * process: if the replies show that the server was restarted or replaced, the scan begins again.
  */
 abstract class ServerScan implements Iterator<Reply> {
 
-    /** How often one server may be another than before until the scan is given up. */
+    /**
+     * How often the scan of a server begins, at most: if the server is replaced still more often, the scan is given up.
+     */
     static final int MOST_BEGINNINGS = 5;
 
     private static final String BEGIN_AND_END = "0";
@@ -38,10 +40,10 @@ abstract class ServerScan implements Iterator<Reply> {
         this.attempts = attempts;
     }
 
-    /** Makes the call for the part that starts at a cursor. */
+    /** Makes the call for the part that starts at the cursor {@code from}. */
     abstract Call call(String from);
 
-    /** Which process a part comes from; empty if that is not known. */
+    /** The id of the server process that sent a part; empty if it is not known. */
     String runId(Reply part) {
         return "";
     }
@@ -77,7 +79,7 @@ abstract class ServerScan implements Iterator<Reply> {
         }
     }
 
-    /** Unless this is the first part, which is of the beginning. */
+    /** Begins the scan again, unless the part was the first of the scan. */
     private void beginAgain() {
         if (beginnings++ > 0) {
             begun = false;

@@ -20,7 +20,11 @@ public sealed interface Answer {
      */
     record Queued(long lastToken, long holderMillis) implements Answer {}
 
-    /** The attempt waits in a Condition; the last token is at least this one. */
+    /**
+     * The attempt waits in a Condition.
+     *
+     * @param lastToken the token of the last hold is this one or greater
+     */
     record Waiting(long lastToken) implements Answer {}
 
     /**
@@ -30,7 +34,7 @@ public sealed interface Answer {
      */
     record Freed(boolean crowded) implements Answer {}
 
-    /** Another owner has the lock with this index, of several locks. */
+    /** One of several locks is busy: another owner has the lock at {@code index}. */
     record OneBusy(int index) implements Answer {}
 
     /** The replies that carry no values. */

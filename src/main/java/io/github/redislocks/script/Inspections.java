@@ -51,7 +51,7 @@ public final class Inspections {
         return LockInspection.of(lockName, holder, keptFor, queue, (int) reply.number(4), waiting);
     }
 
-    /** Reads one part of a list of locks. Leaves out a hash without an owner, which is no lock. */
+    /** Reads one part of a list of locks. Leaves out hashes without an owner, which are not locks. */
     public static List<LockSummary> list(Reply reply) {
         List<LockSummary> locks = new ArrayList<>();
         for (int i = 2; i < reply.values().size(); i += 8) {

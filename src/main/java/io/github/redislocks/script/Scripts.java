@@ -56,7 +56,7 @@ public final class Scripts {
     private static final String SILENT = "silent";
 
     private static final String NO_PLACE = "";
-    /** A placeholder for a time that is known only when the call is sent. */
+    /** A placeholder for {@code notAfter}, which is known only when the call is sent. */
     private static final String DATED = "0";
     /** A lease and its encoded argument. */
     private record Lease(long millis, String text) {}
@@ -64,10 +64,10 @@ public final class Scripts {
     /** The last encoded lease: most requests name the same lease. */
     private static volatile Lease lastLease = new Lease(0, "0");
 
-    /** Used as {@code notAfter} if no request may still run. */
+    /** The argument {@code notAfter} of a leave if no unanswered request of the attempt may still run. */
     private static final String NOTHING_RUNS = "0";
 
-    /** From this lease on, the last token has to be remembered for longer than by default. */
+    /** The shortest lease with which the last token has to be remembered for longer than by default. */
     private static final long LONG_LEASE_MILLIS = 10_000_000;
 
     private Scripts() {}
@@ -86,7 +86,11 @@ public final class Scripts {
         return take(attempt, notAfter, false);
     }
 
-    /** As above; {@code asks}: whether a try asks the client that keeps the lock. */
+    /**
+     * As above.
+     *
+     * @param asks whether a try asks the client that keeps the lock
+     */
     public static Call take(Attempt attempt, Call.NotAfter notAfter, boolean asks) {
         String number = Long.toString(attempt.number);
         String lease = lease(attempt.leaseMillis);
@@ -134,7 +138,11 @@ public final class Scripts {
         return new Call(Request.OfOneServer.TAKE_ALL, TAKE_ALL, keys, args).dated(2, notAfter);
     }
 
-    /** The last lost attempt is the highest attempt whose hold was lost after lock() had returned, or 0. */
+    /**
+     * Takes the lock, or a place in the queue.
+     *
+     * @param lastLostAttempt the highest attempt whose hold was lost after lock() had returned; 0 if there is none
+     */
     public static Call acquire(Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt) {
         return acquire(attempt, notAfterMicros, takePlace, lastLostAttempt, attempt.fair ? "queue" : "barge");
     }
@@ -157,13 +165,16 @@ public final class Scripts {
                 withLastToken(attempt.owner, args));
     }
 
-    /** Asks for the lock once, by the clock of the server; asks the client that keeps the lock. */
+    /**
+     * Takes the lock if it is free, without a place in the queue. The deadline is by the clock of the server. If a
+     * client keeps the lock, the script asks that client.
+     */
     public static Call acquireOnce(Attempt attempt, Call.NotAfter notAfter, long lastLostAttempt) {
         String mode = attempt.fair ? "queue " + TRY : TRY;
         return acquire(attempt, 0, false, lastLostAttempt, mode).dated(3, notAfter);
     }
 
-    /** As above, dated by the clock of the server to which the call is sent. */
+    /** As above, with a deadline by the clock of the server to which the call is sent. */
     public static Call acquire(Attempt attempt, Call.NotAfter notAfter, boolean takePlace, long lastLostAttempt) {
         return acquire(attempt, 0, takePlace, lastLostAttempt).dated(3, notAfter);
     }
@@ -239,7 +250,9 @@ public final class Scripts {
     }
 
     /**
-     * {@code before}: the count that Redis should have, so that a repeated call counts once; 0 to count locally only.
+     * Extends a hold, and counts a re-entry.
+     *
+     * @param before the count that Redis should have, so that a repeated call counts once; 0 to count locally only
      */
     public static Call reenter(Hold hold, int before, long leaseMillis) {
         return new Call(
@@ -265,7 +278,11 @@ public final class Scripts {
         return fence ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock());
     }
 
-    /** Renews a hold and, if {@code fence} is set, the fence key; once an hour is enough for the fence. */
+    /**
+     * Renews a hold.
+     *
+     * @param fence whether to renew the fence key too, for which once an hour is enough
+     */
     public static Call renew(Hold hold, long leaseMillis, boolean fence) {
         return new Call(
                 new Request.Renew(hold.owner.id, hold.attempt, leaseMillis),
@@ -274,7 +291,7 @@ public final class Scripts {
                 List.of(hold.owner.id, Long.toString(hold.attempt), Long.toString(leaseMillis)));
     }
 
-    /** Renews holds of one slot. */
+    /** Renews holds whose keys are all in one slot. */
     public static Call renewAll(List<Hold> holds, long leaseMillis) {
         List<String> locks = new ArrayList<>(holds.size());
         List<String> args = new ArrayList<>(1 + 2 * holds.size());
@@ -309,7 +326,7 @@ public final class Scripts {
                 FREE, List.of(hold.lock(), hold.keys().fence()), List.of(hold.owner.id, Long.toString(hold.attempt)));
     }
 
-    /** Releases those holds of an owner that have no waiters. */
+    /** Releases holds of an owner, except those with waiters. */
     public static Call freeAll(List<Hold> holds) {
         List<String> keys = new ArrayList<>(2 * holds.size());
         List<String> args = new ArrayList<>(1 + holds.size());
@@ -322,7 +339,7 @@ public final class Scripts {
         return new Call(FREE_ALL, keys, args);
     }
 
-    /** Releases those of the locks that a client keeps that have no waiters. */
+    /** Releases the leases of a client that keeps locks, except those with waiters. */
     public static Call giveUp(List<Hold> holds) {
         List<String> keys = new ArrayList<>(2 * holds.size());
         List<String> args = new ArrayList<>(3 * holds.size());
@@ -404,7 +421,11 @@ public final class Scripts {
                         : List.of(released.ownerId(), attempt, "", "", "", "", "", "" + released.lastToken()));
     }
 
-    /** {@code returned}: whether lock() returned the attempt's hold, so that its end counts as a loss. */
+    /**
+     * Takes an attempt out of Redis: its place, or its hold.
+     *
+     * @param returned whether lock() returned the attempt's hold, so that its end counts as a loss
+     */
     public static Call leave(
             LockKeys keys, Owner owner, long number, boolean returned, @Nullable Attempt successor, boolean takePlace) {
         String attempt = Long.toString(number);
@@ -439,7 +460,10 @@ public final class Scripts {
                 Request.Plain.HELD, HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));
     }
 
-    /** Reads keys in many slots, of locks that no user can name, to check whether one server has all slots. */
+    /**
+     * Reads keys in many slots, to check whether one server has all slots. No user can give a lock the names of these
+     * keys.
+     */
     public static List<Call> checkSlots(String keyPrefix) {
         return IntStream.range(0, SLOTS_CHECKED)
                 .mapToObj(number -> locked(LockKeys.ofNobody(keyPrefix, number)))

@@ -16,8 +16,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Redis that remembers tokens for another time than the default. The scripts contain the default time; this class
- * runs copies of the scripts with the other time and the numbers that follow from it.
+ * A Redis that remembers tokens for a configured time. The scripts contain the default time; this class runs copies
+ * that contain the configured time, and the numbers that are computed from it.
  */
 public final class TokenMemory implements Redis {
 
@@ -41,10 +41,10 @@ public final class TokenMemory implements Redis {
     }
 
     /**
-     * The source of a script with another token memory M, in ms and of k + 1 digits. Three numbers in the scripts
-     * follow from M: a lease of more than k - 1 digits, so of more than a tenth of M, is added to M; and the fence of a
-     * lock that is taken again and again is refreshed when the first 14 - k digits of its token change, which is also
-     * about every tenth of M.
+     * The source of a script that remembers tokens for M ms, a number of k + 1 digits. Three numbers in the scripts are
+     * computed from M. A lease of more than k - 1 digits, that is, of more than a tenth of M, is added to M. The fence
+     * of a lock that is taken again and again is refreshed when the first 14 - k digits of its token change, which is
+     * also about every tenth of M.
      */
     public static String source(String source, long millis) {
         int power = Long.toString(millis).length() - 1;

@@ -26,7 +26,7 @@ public class AttemptList {
         last = attempt;
     }
 
-    /** Takes an attempt out; false if it is not in the list. */
+    /** Removes an attempt; returns false if it is not in the list. */
     public final boolean remove(Attempt attempt) {
         if (attempt.ahead == null && attempt != first) {
             return false;

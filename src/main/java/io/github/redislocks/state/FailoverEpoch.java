@@ -2,7 +2,7 @@ package io.github.redislocks.state;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Counts failovers, and knows how long after the last one no grant counts yet. */
+/** Counts failovers, and knows how long after the latest one this client must not acquire locks. */
 public final class FailoverEpoch {
 
     private final AtomicInteger count = new AtomicInteger();
@@ -13,13 +13,16 @@ public final class FailoverEpoch {
         return count.get();
     }
 
-    /** Notes a failover; no lock may be acquired before the given time. */
+    /** Notes a failover: from now until {@code untilNanos} no lock may be acquired. */
     public void next(long untilNanos) {
         graceUntilNanos = untilNanos;
         count.incrementAndGet();
     }
 
-    /** How long no lock may be acquired yet, since the new server may not know the holders. */
+    /**
+     * How much longer this client has to wait before it may acquire locks, since the new server may not know the
+     * present holders; 0 if it need not wait.
+     */
     public long graceNanos(long now) {
         return count.get() == 0 ? 0 : Math.max(0, graceUntilNanos - now);
     }

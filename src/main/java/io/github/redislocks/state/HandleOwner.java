@@ -7,25 +7,27 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A handle as the owner of the one hold that it is for. It belongs to no thread: any thread that has the handle may
- * release the hold. It has died when nobody has the handle any more.
+ * A handle as the owner of its one hold. The hold belongs to no thread: any thread that has the handle may release it.
+ * The owner counts as dead when no thread refers to the handle any more.
  */
 public class HandleOwner extends Owner {
 
-    /** Weakly: the hold refers to this, and must not keep alive what only its user has. */
+    /** A weak reference: the hold refers to this owner, and must not keep a handle alive that its user has dropped. */
     private final WeakReference<Object> handle;
 
     private final Consumer<LockLost> onLost;
-    /** Set before a release that is to keep the lock taken; 0 for any other. */
+    /** Set before a release that keeps the lock taken; 0 for any other release. */
     private volatile long keepsMillis;
-    /** The waiter: a thread, or a task that is run when there is news; null if nobody waits any more. */
+    /**
+     * The waiter: a thread, or a task that runs when the attempt's state has changed; null if nothing waits any more.
+     */
     private volatile @Nullable Object waiter;
 
     /**
-     * The owner of a handle that is to be acquired.
+     * Makes the owner for a handle.
      *
-     * @param handle what its user has
-     * @param onLost told of a loss once, by a thread that must not wait
+     * @param handle the object that the user has
+     * @param onLost called once with the loss, by a thread that must not wait
      */
     public HandleOwner(String clientId, long number, Object handle, Consumer<LockLost> onLost) {
         super(clientId + ":h" + number, HandleOwner.class);
@@ -33,17 +35,21 @@ public class HandleOwner extends Owner {
         this.onLost = onLost;
     }
 
-    /** The calling thread waits for it. */
+    /** Notes that the calling thread waits for the attempt of this owner. */
     public void waits() {
         waiter = Thread.currentThread();
     }
 
-    /** No thread waits for it: this is run, by any thread, whenever there is news. It must neither wait nor throw. */
+    /**
+     * Notes that no thread waits for the attempt of this owner.
+     *
+     * @param onNews runs on any thread, each time the attempt's state has changed; must neither wait nor throw
+     */
     public void wakes(Runnable onNews) {
         waiter = onNews;
     }
 
-    /** Nobody waits for it any more. */
+    /** Notes that nothing waits for the attempt of this owner any more. */
     public void rests() {
         waiter = null;
     }
@@ -69,7 +75,7 @@ public class HandleOwner extends Owner {
         return handle.get() != null;
     }
 
-    /** From now on as if nobody had the handle any more. */
+    /** Makes the owner count as dead, as if no thread referred to the handle any more. */
     public void forget() {
         handle.clear();
     }
@@ -79,7 +85,7 @@ public class HandleOwner extends Owner {
         return keepsMillis;
     }
 
-    /** Sets how long the release of its hold keeps the lock taken; 0 if not at all. */
+    /** Sets how long the release of the hold keeps the lock taken; 0 if it frees the lock. */
     void keeps(long millis) {
         keepsMillis = millis;
     }
@@ -90,7 +96,7 @@ public class HandleOwner extends Owner {
         return "handle " + id.substring(id.lastIndexOf(':') + 1);
     }
 
-    /** Tells the handle that its hold was lost. */
+    /** Passes the loss of the hold to the handle. */
     void lost(LockLost loss) {
         onLost.accept(loss);
     }

@@ -7,7 +7,7 @@ public abstract class HoldKey {
 
     public abstract String lock();
 
-    /** The thread, or the owner that is none. */
+    /** The thread that holds the lock; for a hold of no thread, its owner. */
     public abstract Object holder();
 
     // A user's thread class may override hashCode and equals; identity is what counts.
@@ -23,7 +23,7 @@ public abstract class HoldKey {
         return 31 * lock().hashCode() + System.identityHashCode(holder());
     }
 
-    /** The key of what one owner looks for, one thing after the other. */
+    /** A key for lookups, which one owner uses again for each lookup. */
     public static final class Wanted extends HoldKey {
 
         private final Object holder;

@@ -8,9 +8,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The holds of a client by lock and thread. These entries are the authority on what the client holds; Redis has a
- * mirror of them. An entry lasts as long as its hold, however many there are. The record of a loss stays until its
- * thread has unlocked or has ended, or until there are 100,000 later losses.
+ * The holds of a client by lock and thread. These entries decide what the client holds; Redis only mirrors them. An
+ * entry lasts as long as its hold, however many entries there are. The record of a loss stays until its thread has
+ * unlocked or has ended, or until there are 100,000 later losses.
  *
  * <p>No entry expires by itself: an expiry for each entry would cost time at each lock and unlock, and memory for each
  * hold.
@@ -22,18 +22,19 @@ public final class Holds {
 
     private final Cache<HoldKey, Hold> cache = Caffeine.newBuilder().build();
     /**
-     * The last releases, and those of the time before. Threads write without a lock: one may overwrite the release of
-     * another, and a release that is forgotten costs at most the rest of its lease, after a failover.
+     * The latest releases. Threads write without a lock, so one may overwrite the release of another. After a failover,
+     * the lock of a release that was forgotten stays taken until the rest of its lease has passed.
      */
     private @Nullable Released[] released = new Released[REMEMBERED];
 
     private @Nullable Released[] releasedBefore = {};
 
     /**
-     * The data that a server needs of a hold that was released. Unlike the hold, the data do not refer to the thread.
+     * The data of a hold that was released, for repeating the release. Unlike the hold, the data do not refer to the
+     * thread.
      *
-     * @param keptMillis how long after its beginning the hold keeps the lock taken; 0 if it does not
-     * @param lastToken the last token given out under the hold, if there were others than its own; else 0
+     * @param keptMillis how long after the beginning of the hold the lock stays taken; 0 if the release frees it
+     * @param lastToken the last token given out under the hold; 0 if that is the hold's own token
      */
     public record Released(LockKeys keys, String ownerId, long attempt, long keptMillis, long lastToken) {}
 
@@ -43,7 +44,7 @@ public final class Holds {
         return cache.getIfPresent(caller.wanted.of(keys));
     }
 
-    /** The hold of the lock that a thread has, or an owner that is none; held or lost, or null. */
+    /** The hold of the lock, valid or lost, by a thread or an owner that is no thread; null if there is none. */
     @Nullable
     public Hold get(LockKeys keys, Object holder) {
         return cache.getIfPresent(new HoldKey.Wanted(holder).of(keys));
@@ -66,25 +67,25 @@ public final class Holds {
         replace(hold, hold.below);
     }
 
-    /** The releases of the last moments. */
+    /** The releases that are still remembered. */
     public Stream<Released> released() {
         return Stream.of(releasedBefore, released).flatMap(Stream::of).filter(Objects::nonNull);
     }
 
-    /** Forgets the releases that had been remembered when this was called last. */
+    /** Forgets the releases that were already remembered at the previous call. */
     public void forgetReleased() {
         releasedBefore = released;
         released = new Released[REMEMBERED];
     }
 
-    /** Removes a lost hold, and those below it, whose thread will not ask for it any more. */
+    /** Removes a lost hold whose thread will not ask for it any more, and the holds below it. */
     public void forget(Hold hold) {
         replace(hold, null);
     }
 
     /**
-     * Replaces this very object. {@code remove(key, value)} would also remove an equal hold, of the same thread and
-     * lock.
+     * Replaces this hold object. {@code remove(key, value)} could also remove an equal one: another hold of the same
+     * thread and lock.
      */
     @SuppressWarnings("ReferenceEquality")
     private void replace(Hold hold, @Nullable Hold other) {

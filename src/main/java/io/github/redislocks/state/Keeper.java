@@ -3,7 +3,7 @@ package io.github.redislocks.state;
 import io.github.redislocks.LockLost;
 import org.jspecify.annotations.Nullable;
 
-/** An owner that has its holds for others. The default methods are those of an owner that has them for itself. */
+/** An owner that has its holds on behalf of others. The default methods suit an owner that has its holds for itself. */
 public interface Keeper {
 
     /** The keeper of threads and handles. */
@@ -27,7 +27,7 @@ public interface Keeper {
     /** Called after the watchdog has continued a release that an error had stopped. */
     default void rescued(Hold hold) {}
 
-    /** The possession that a thread or a handle has by a hold; null if nobody has the lock now. */
+    /** The possession by which a thread or a handle has the lock under a hold; null if none has the lock now. */
     default @Nullable Held use(Hold hold) {
         return hold;
     }

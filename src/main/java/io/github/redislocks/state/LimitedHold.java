@@ -3,19 +3,23 @@ package io.github.redislocks.state;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A hold that may last for a time only, counted from when its owner got it, or got the last of several: no lease is
- * asked for beyond that. A class of its own, so that other holds have no field for it.
+ * A hold that lasts for {@code maxHold} at most, since no request asks for a lease beyond that. The time counts from
+ * when the owner got the lock, or the last of several locks. This is a class of its own, so that other holds need no
+ * fields for the time.
  */
 public final class LimitedHold extends Hold {
 
     private static final long MILLI = 1_000_000;
-    /** In place of a beginning. */
+    /** The value of {@link #beganNanos} before the time has begun. */
     private static final long NOT_YET = Long.MAX_VALUE;
 
     private final long maxHoldMillis;
-    /** From when on the time counts. */
+    /** When the time began. */
     private volatile long beganNanos;
-    /** Whether a lease was given that lasts to the end. Set after the deadline, which the reader finds in the past. */
+    /**
+     * Whether the present lease lasts until the end, so that no later lease follows. Written after the deadline; read
+     * once the deadline has passed.
+     */
     private volatile boolean lastLease;
     /** Used by the watchdog only. */
     private boolean warned;

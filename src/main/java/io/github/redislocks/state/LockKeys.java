@@ -11,8 +11,8 @@ import java.util.regex.Pattern;
  * The Redis keys of one lock. All share the hash tag {@code {name}}, so that they lie in one slot of a cluster. Braces
  * and percent signs in a name are percent-encoded, so that no name can imitate the keys of another.
  *
- * @param lock the key of the hash that has the hold; the other keys are made from it when needed, since a process may
- *     hold very many locks
+ * @param lock the key of the hash that contains the hold. The other keys are made from it when needed, since a process
+ *     may hold very many locks
  */
 public record LockKeys(String lock) {
 
@@ -49,12 +49,15 @@ public record LockKeys(String lock) {
         return tagged(prefix, encode(name));
     }
 
-    /** The keys of a lock that nobody can name: no name is encoded as a lone percent sign. */
+    /** The keys of a lock that no user can have, since no name is encoded as a single percent sign. */
     public static LockKeys ofNobody(String prefix) {
         return tagged(prefix, "%");
     }
 
-    /** The keys of one of many such locks, which lie in different slots of a cluster. */
+    /**
+     * The keys of one of many locks that no user can have. Locks of different numbers lie in different slots of a
+     * cluster.
+     */
     public static LockKeys ofNobody(String prefix, int number) {
         return tagged(prefix, "%-" + number);
     }
@@ -69,11 +72,12 @@ public record LockKeys(String lock) {
     }
 
     /**
-     * A SCAN pattern for the keys of the locks whose names match a glob, and perhaps of others: {@code ?} and
-     * {@code [..]} stand for one byte of a name, which may be three of a key. {@link NameGlob} says which names match.
+     * A SCAN pattern for the keys of the locks whose names match a glob. Keys of other locks may match too: {@code ?}
+     * and {@code [..]} stand for one byte of a name, and one byte of a name may be three bytes of a key.
+     * {@link NameGlob} decides which names match.
      *
-     * @param pattern as the names are matched by {@code KEYS}: {@code *}, {@code ?}, {@code [a-c]}, and a backslash
-     *     before what is to be taken literally
+     * @param pattern a glob with the rules of {@code KEYS}: {@code *}, {@code ?}, {@code [a-c]}, and a backslash before
+     *     a character that stands for itself
      */
     public static String matching(String prefix, String pattern) {
         Objects.requireNonNull(pattern, "pattern");

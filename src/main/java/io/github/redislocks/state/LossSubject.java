@@ -2,22 +2,25 @@ package io.github.redislocks.state;
 
 import io.github.redislocks.LockLost;
 
-/** A lost possession. After an error it may be reported again, and listeners are notified once all the same. */
+/** A lost possession. After an error its loss may be reported again, but the listeners are notified once. */
 public interface LossSubject {
 
-    /** Tells the handle that had it, if a handle did. May be said more than once. */
+    /** Passes the loss to the handle that had the lock, if a handle had it. May be called more than once. */
     default void tellHandle(LockLost loss) {}
 
-    /** Whether a handle had it. */
+    /** Whether a handle had the lock. */
     default boolean isOfHandle() {
         return false;
     }
 
-    /** Whether the listeners were told of its acquisition, or never will be. */
+    /** Whether the listeners were notified of the acquisition, or never will be. */
     default boolean isAnnounced() {
         return true;
     }
 
-    /** Whether this is the first time that it is told; asked by one thread at a time, which then tells. */
+    /**
+     * Whether the listeners have not been notified of the loss before. Called by one thread at a time, which then
+     * notifies them.
+     */
     boolean isToldFirst();
 }

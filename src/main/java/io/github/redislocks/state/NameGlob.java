@@ -7,12 +7,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A pattern of lock names, with the rules of {@code KEYS}, byte by byte. In Redis a name is encoded, so that what the
- * server finds by a pattern of keys has to be matched once more by the name.
+ * A pattern for lock names, with the rules of {@code KEYS}, byte by byte. In Redis names are encoded, so the keys that
+ * the server finds by a pattern have to be matched again by their names.
  */
 public final class NameGlob {
 
-    /** The set that each byte must be in, in their order; null for any number of bytes. */
+    /** For each byte, in order, the set of bytes that match; null for any number of bytes. */
     private final List<@Nullable BitSet> parts = new ArrayList<>();
 
     private final byte[] pattern;
@@ -52,7 +52,7 @@ public final class NameGlob {
         return bits;
     }
 
-    /** The rest of {@code [a-c]}; as in Redis one that is not closed ends with the pattern. */
+    /** Reads the rest of {@code [a-c]}. As in Redis, a set that is not closed ends with the pattern. */
     private BitSet oneOf() {
         BitSet bits = new BitSet();
         boolean not = next < pattern.length && pattern[next] == '^';
@@ -78,7 +78,7 @@ public final class NameGlob {
         return bits;
     }
 
-    /** Whether it matches a name. */
+    /** Whether the pattern matches a name. */
     public boolean matches(String name) {
         byte[] text = name.getBytes(StandardCharsets.UTF_8);
         int part = 0;

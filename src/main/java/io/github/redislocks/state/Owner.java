@@ -6,18 +6,21 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An owner holds a lock or wants it: a thread, or a {@link HandleOwner handle}. As a rule one object for all that a
- * thread holds, since a process may hold very many locks.
+ * A thread, or a {@link HandleOwner handle}, that holds locks or wants them. As a rule a thread has one object for all
+ * its locks, since a process may hold very many locks.
  */
 public class Owner {
 
-    /** As Redis knows it. */
+    /** The owner's id in Redis. */
     public final String id;
 
-    /** By which its holds are found: the thread, or the handle's owner itself. */
+    /**
+     * The key by which the owner's holds are found, beside the lock: the thread, or this object if the owner is a
+     * handle.
+     */
     public final Object holder;
 
-    /** The key by which a thread looks among the holds; of the thread. */
+    /** The key for lookups among the holds. Used by the owner's thread only. */
     public final HoldKey.Wanted wanted;
 
     /** Makes the calling thread an owner. */
@@ -27,7 +30,7 @@ public class Owner {
         this.wanted = new HoldKey.Wanted(holder);
     }
 
-    /** An owner that is no thread. The kind only distinguishes the constructors. */
+    /** Makes an owner that is no thread. The parameter {@code kind} only distinguishes the constructors. */
     protected Owner(String id, Class<? extends Owner> kind) {
         this.id = id;
         this.holder = this;
@@ -40,7 +43,7 @@ public class Owner {
         return (Thread) holder;
     }
 
-    /** Wakes what waits for the news of its attempt, unless that is the calling thread. */
+    /** Wakes the thread or task that waits for a change of the owner's attempt, unless that is the calling thread. */
     public void wake() {
         Thread thread = thread();
         if (thread != Thread.currentThread()) {
@@ -48,18 +51,18 @@ public class Owner {
         }
     }
 
-    /** Whether anybody is left who can release what it holds. */
+    /** Whether the owner's holds can still be released: its thread runs, or its handle is referred to. */
     public boolean isAlive() {
         Thread thread = thread();
         return thread != null && thread.isAlive();
     }
 
-    /** How long after the beginning of its hold the release of that keeps the lock taken, in ms; 0 if it does not. */
+    /** How long after the beginning of its hold the lock stays taken, in ms; 0 if the release frees it. */
     public long keepsMillis() {
         return 0;
     }
 
-    /** Redis has answered, to a request of that time, that its hold is there. */
+    /** Called when Redis has replied that it has the owner's hold, to a request that was sent at {@code sentNanos}. */
     public void confirmed(long sentNanos) {}
 
     /** The last token that the owner gave out under its hold; 0 if it gave out none. */
@@ -72,13 +75,13 @@ public class Owner {
         return false;
     }
 
-    /** Called by a renewal if somebody waits in Redis for the lock that the owner acquired by an attempt. */
+    /** Called by a renewal if another client waits in Redis for the lock that the owner acquired by {@code attempt}. */
     public void wanted(long attempt) {}
 
-    /** Called before the hold is made: says whether others may wait in Redis for the lock. */
+    /** Called before the hold is made, with whether others may wait in Redis for the lock. */
     public void foundOthers(boolean found) {}
 
-    /** The owner as people read it. */
+    /** The owner in words for logs and messages. */
     public String description() {
         Thread thread = thread();
         return "thread " + Shown.of(thread == null ? id : Threads.name(thread));

@@ -13,7 +13,8 @@ public final class Owners {
     private final String clientId;
     private final AtomicLong handles = new AtomicLong();
     /**
-     * Each thread as an owner. Weakly: a thread of somebody's pool must not keep a class of the library permanently.
+     * Each thread as an owner. The references are weak, so that a thread of an application's pool does not keep classes
+     * of the library in memory.
      */
     private final ThreadLocal<WeakReference<@Nullable Owner>> owners =
             ThreadLocal.withInitial(() -> new WeakReference<>(null));
@@ -22,22 +23,26 @@ public final class Owners {
         this.clientId = clientId;
     }
 
-    /** The client whose they are. */
+    /** The id of the client. */
     public String clientId() {
         return clientId;
     }
 
-    /** A handle as an owner; onLost: told of a loss once, by a thread that must not wait. */
+    /**
+     * Makes a handle an owner.
+     *
+     * @param onLost called once with the loss, by a thread that must not wait
+     */
     public HandleOwner handle(Object handle, Consumer<LockLost> onLost) {
         return new HandleOwner(clientId, handles.incrementAndGet(), handle, onLost);
     }
 
-    /** The calling thread, as Redis knows it. */
+    /** The id of the calling thread in Redis. */
     public String owner() {
         return caller().id;
     }
 
-    /** The calling thread as an owner; possibly a new object if the thread has held nothing since the last call. */
+    /** The calling thread as an owner; perhaps a new object if the thread has held nothing since the last call. */
     public Owner caller() {
         Owner known = owners.get().get();
         if (known != null) {

@@ -10,8 +10,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings of one client, with every default and limit of the library; they are kept and checked here only.
- * Immutable; {@link #checked()} rejects combinations that cannot work.
+ * The settings of one client. This class alone has and checks every default and limit of the library. Immutable;
+ * {@link #checked()} rejects combinations that cannot work.
  */
 public final class Settings {
 
@@ -27,13 +27,13 @@ public final class Settings {
     public static final Duration LONGEST_MAX_HOLD = Duration.ofDays(30);
     /** The shortest time for which a client keeps a lock that nobody uses. */
     public static final Duration LEAST_RESIDENCY = Duration.ofMillis(1);
-    /** How many locks a client keeps that nobody uses. */
+    /** How many unused locks a client keeps. */
     public static final int DEFAULT_MAX_RESIDENT = 10_000;
     /** The most locks that a client can keep. */
     public static final int MOST_RESIDENT = 1_000_000;
     /** How long {@code lock()} goes on trying during an outage. */
     public static final Duration DEFAULT_RETRY_FOR = Duration.ofSeconds(10);
-    /** The shortest time after which a wait or a hold is said to be slow. */
+    /** The shortest time after which a wait or a hold can be reported as slow. */
     public static final Duration LEAST_SLOW = Duration.ofMillis(10);
     /** The timeout of one request. */
     public static final Duration DEFAULT_COMMAND_TIMEOUT = Duration.ofSeconds(1);
@@ -190,7 +190,7 @@ public final class Settings {
         return with(values -> values.localReentry = local);
     }
 
-    /** A copy in which a thread may lock again, or not, before {@code unlock()} has told it of a loss. */
+    /** A copy in which a thread may, or may not, lock again before {@code unlock()} has thrown a loss. */
     public Settings withRelockAfterLoss(boolean may) {
         return with(values -> values.relockAfterLoss = may);
     }
@@ -207,7 +207,7 @@ public final class Settings {
         return with(values -> values.residency = time);
     }
 
-    /** A copy with another number of locks that the client keeps though nobody uses them. */
+    /** A copy with another number of unused locks that the client keeps at most. */
     public Settings withMaxResident(int count) {
         if (count < 1 || count > MOST_RESIDENT) {
             throw new IllegalArgumentException("maxResident is " + count + ": it must lie between 1 and "
@@ -217,7 +217,7 @@ public final class Settings {
         return with(values -> values.maxResident = count);
     }
 
-    /** A copy in which Redis tells at once of the keys of held locks that others change, or not. */
+    /** A copy in which the client has, or does not have, Redis report changes of held locks' keys by others at once. */
     public Settings withWatchDeletions(boolean watched) {
         return with(values -> values.watchDeletions = watched);
     }
@@ -330,7 +330,7 @@ public final class Settings {
         }
     }
 
-    /** Checks a lease that a call names and returns it in milliseconds. */
+    /** Checks a lease that a caller has chosen, and returns it in milliseconds. */
     public static long checkLease(Duration lease) {
         return checkLease(lease, "Name no lease to have the watchdog renew the hold for as long as it lasts.");
     }
@@ -344,7 +344,7 @@ public final class Settings {
         return lease.toMillis();
     }
 
-    /** Checks how long after its acquisition a lock that is released is to stay taken; returns it in ms, rounded up. */
+    /** Checks the time, from the acquisition, for which a released lock stays taken; returns it in ms, rounded up. */
     public static long checkKept(Duration sinceAcquired) {
         Objects.requireNonNull(sinceAcquired, "sinceAcquired");
         if (sinceAcquired.isNegative() || sinceAcquired.compareTo(MAX_LEASE) > 0) {
@@ -387,7 +387,7 @@ public final class Settings {
         return values.maxConnections;
     }
 
-    /** How many locks the client keeps though nobody uses them. */
+    /** How many unused locks the client keeps at most. */
     public int maxResident() {
         return values.maxResident;
     }
@@ -451,7 +451,10 @@ public final class Settings {
         return Timing.renewalNanos(leaseMillis);
     }
 
-    /** How long something forgotten may last in Redis: its lease or that of a renewal, plus the life of a place. */
+    /**
+     * How long a hold that this client has forgotten may last in Redis: its own lease or that of a renewal, plus the
+     * life of a place in the queue.
+     */
     public long leftoverNanos(long forgottenLeaseMillis) {
         long longest = Math.max(forgottenLeaseMillis, leaseMillis);
         return (longest + Timing.claimMillis(longest)) * 1_000_000;

@@ -5,25 +5,27 @@ public final class Timing {
 
     /** The watchdog renews a hold after each third of its lease. */
     public static final int RENEWALS_PER_LEASE = 3;
-    /** A waiter asks at least this often, or three times in a shorter lease. */
+    /** The longest time between two heartbeats of a waiter. With a short lease it is a third of the lease. */
     public static final long HEARTBEAT_MILLIS = 1_500;
-    /** An unconfirmed grant lasts three heartbeats, and so does a place that is not renewed. */
+    /** An unconfirmed grant, and a place that is not renewed, lasts for this number of heartbeats. */
     public static final int HEARTBEATS_PER_CLAIM = 3;
-    /** The time by which every validity is shortened, besides 1 % of the lease, for the drift between two clocks. */
+    /**
+     * The time by which every validity is shortened, in addition to 1 % of the lease, for the drift between two clocks.
+     */
     public static final long DRIFT_MILLIS = 2;
     /** A client may pass the lock among its own threads for this long while another client waits. */
     public static final long LOCAL_TURN_NANOS = 100_000;
     /**
-     * While others wait for a lock that a client keeps, a thread may have it again for this long before the next thread
-     * has it, and the client for this long before another one has it. Then what a hand-over costs is spread over many
-     * holds.
+     * While others wait for a lock that a client keeps, a thread may take it again for this long before the next thread
+     * gets it, and the client may keep it for this long before another client gets it. So the cost of a hand-over is
+     * spread over many holds.
      */
     public static final long SLICE_NANOS = 1_000_000;
     /** If a hold was shorter than this and nobody waited when it began, the release assumes that nobody waits now. */
     public static final long SHORT_HOLD_NANOS = 1_000_000;
     /**
-     * How long a hold lasts before it is watched, if the client watches holds: less than within which a loss is to be
-     * told, and more than most holds last, which so cost nothing.
+     * How long a hold lasts before it is watched, if the client watches holds. This is shorter than the time within
+     * which a loss is to be reported, and longer than most holds last, so that those cost nothing.
      */
     public static final long UNWATCHED_NANOS = 20_000_000;
     /** A timed try may end this much after its time, to receive the reply to its last request. */

@@ -1,8 +1,8 @@
 package io.github.redislocks.state;
 
 /**
- * How long a caller waits, and whether an interrupt ends the wait. An interrupt that does not end it is kept, to be
- * restored afterwards.
+ * How long a caller waits, and whether an interrupt ends the wait. An interrupt that does not end the wait is
+ * remembered, so that {@link #restore} can set the flag again.
  */
 public final class WaitLimit {
 
@@ -43,7 +43,8 @@ public final class WaitLimit {
     }
 
     /**
-     * As {@link #within}; without time, waits for the answer whether the lock is busy, for at most {@code answerNanos}.
+     * As {@link #within}; but if {@code nanos} is 0 or less, waits only for the reply whether the lock is busy, for at
+     * most {@code answerNanos}.
      */
     public static WaitLimit tryWithin(long now, long nanos, long answerNanos, long retryForNanos) {
         return nanos > 0
@@ -51,12 +52,12 @@ public final class WaitLimit {
                 : new WaitLimit(true, false, now, now + answerNanos, retryForNanos);
     }
 
-    /** Waits for the answer whether the lock is busy; an interrupt does not end the wait. */
+    /** Waits only for the reply whether the lock is busy; an interrupt does not end the wait. */
     public static WaitLimit forAnswer(long now, long nanos, long retryForNanos) {
         return new WaitLimit(false, false, now, now + nanos, retryForNanos);
     }
 
-    /** Has the time of a try that does not wait begin anew, with the request for its next lock. */
+    /** Restarts the time of a try that does not wait, for the request for its next lock. */
     public void restart(long now) {
         if (!waits) {
             deadlineNanos += now - beganNanos;
@@ -64,7 +65,7 @@ public final class WaitLimit {
         }
     }
 
-    /** When the call of a timed limit began, or its last request. */
+    /** When the timed call began; for a try that does not wait, its latest request. */
     public long beganNanos() {
         return beganNanos;
     }
@@ -74,7 +75,7 @@ public final class WaitLimit {
         return waits;
     }
 
-    /** Whether the caller takes a free fair lock although others stand in line, as {@code tryLock()} does. */
+    /** Whether the caller takes a free fair lock although others are in the queue, as {@code tryLock()} does. */
     public boolean barges() {
         return !waits && !interruptible;
     }
@@ -104,12 +105,12 @@ public final class WaitLimit {
         return !isTimed() && outageNanos > retryForNanos;
     }
 
-    /** Whether the caller is not to wait for the end of an outage, which has lasted for the given time, any more. */
+    /** Whether the caller must stop waiting for the end of an outage that has lasted for {@code outageNanos}. */
     public boolean isTooLate(long outageNanos, long now) {
         return isTimed() ? remaining(now) <= 0 : isPast(outageNanos);
     }
 
-    /** How long an outage may last, from its start, if the wait is not timed. */
+    /** How long the caller waits through an outage, counted from its start, if the wait is not timed. */
     public long retryForNanos() {
         return retryForNanos;
     }
@@ -118,7 +119,10 @@ public final class WaitLimit {
         return isTimed() ? deadlineNanos - now : Long.MAX_VALUE;
     }
 
-    /** Clears and keeps the interrupt flag of the calling thread; returns whether an interrupt ends the wait. */
+    /**
+     * Clears the interrupt flag of the calling thread, and remembers it; returns whether an interrupt has ended the
+     * wait.
+     */
     public boolean interrupted() {
         if (Thread.interrupted()) {
             interrupted = true;
@@ -139,7 +143,7 @@ public final class WaitLimit {
         interrupted = false;
     }
 
-    /** Restores the interrupt flag of the calling thread if an interrupt was kept. */
+    /** Sets the interrupt flag of the calling thread again if an interrupt was remembered. */
     public void restore() {
         if (interrupted) {
             Thread.currentThread().interrupt();

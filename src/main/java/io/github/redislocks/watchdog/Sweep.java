@@ -12,14 +12,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A walk of the {@link Watchdog} over all its tasks, which gives each {@link BatchSender} the jobs that are due. An
- * error of one task or sender keeps no other from its turn; the walk throws it at the end.
+ * One inspection of all tasks of the {@link Watchdog}, which gives each {@link BatchSender} the jobs that are due. If a
+ * task or sender throws an error, the others still have their turn, and the sweep throws the error at its end.
  */
 public final class Sweep implements Batch {
 
     /** How many pending commands a sender may get at once, at least. Renewals wait behind them. */
     private static final int FEW_COMMANDS = 256;
-    /** The time of one command: the commands of a walk take no longer than the rest after the walk. */
+    /**
+     * The time of one command, by which their number is limited: the commands of a sweep take no longer than the rest
+     * after it.
+     */
     private static final long COMMAND_NANOS = 100_000;
 
     private final Clock clock;
@@ -31,10 +34,10 @@ public final class Sweep implements Batch {
     private long nextNanos = Long.MAX_VALUE;
 
     /**
-     * Makes a walk.
+     * Makes a sweep.
      *
      * @param pinged the channel for pings
-     * @param restNanos how long the watchdog rests after the walk
+     * @param restNanos how long the watchdog rests after the sweep
      */
     public Sweep(Clock clock, Watchdog watchdog, String pinged, long restNanos) {
         this.clock = clock;
@@ -62,7 +65,10 @@ public final class Sweep implements Batch {
         }
     }
 
-    /** The sender for the server of a key, or null if none can be started now: then other servers get their jobs. */
+    /**
+     * The sender for the server of a key; null if none can be started now, which does not keep other servers from their
+     * jobs.
+     */
     private @Nullable BatchSender sender(String key) {
         try {
             return watchdog.sender(key, withoutSender);
@@ -96,7 +102,7 @@ public final class Sweep implements Batch {
         }
     }
 
-    /** Gives each sender its jobs. A job that no sender takes is due again in the next walk. */
+    /** Gives each sender its jobs. A job that no sender takes is due again in the next sweep. */
     private void send() {
         BatchSender pinger = pinger();
         Steps.forEach(due.entrySet(), each -> each.getKey().send(each.getValue().jobs, each.getKey() == pinger));

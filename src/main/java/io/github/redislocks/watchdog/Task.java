@@ -12,7 +12,7 @@ public interface Task {
      */
     long inspect(long now, long horizon, Batch due);
 
-    /** How long the watchdog should rest after a walk, so that walks cost little. Called before each walk. */
+    /** How long the watchdog should rest after a sweep, so that sweeps cost little. Called before each sweep. */
     default long restNanos() {
         return 0;
     }

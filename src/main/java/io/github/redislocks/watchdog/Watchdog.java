@@ -24,21 +24,21 @@ import org.jspecify.annotations.Nullable;
  * sends the jobs that are due, so that a hanging server delays neither the declaration of a loss nor the batch of
  * another server.
  *
- * <p>Nothing is scheduled for a single hold: the thread walks over all tasks and sleeps until the earliest time that a
+ * <p>Nothing is scheduled for a single hold: the thread inspects all tasks and sleeps until the earliest time that a
  * task has named. A lock that is released within the first third of its lease costs the watchdog nothing.
  */
 public final class Watchdog {
 
-    /** The pause before the next walk after an error, such as a full heap or a server that gets no thread. */
+    /** The pause before the next sweep after an error, such as a full heap or a server that gets no thread. */
     static final long AGAIN_NANOS = 100_000_000;
 
     /**
-     * The longest time between two walks while a task names any time. A walk rescues the holds and attempts that errors
-     * have stranded: the thread that met the error may have been unable to wake the watchdog.
+     * The longest time between two sweeps while any task has named a time. A sweep rescues the holds and attempts that
+     * errors have stranded: the thread that met the error may have been unable to wake the watchdog.
      */
     static final long LOOK_NANOS = 2_000_000_000;
 
-    /** How long an idle sender stays: its server may be gone. */
+    /** How long a sender stays without work. After that it ends, since its server may be gone. */
     private static final long IDLE_NANOS = 60_000_000_000L;
 
     private final Clock clock;
@@ -51,7 +51,7 @@ public final class Watchdog {
     private volatile @Nullable Ping ping;
 
     private final Queue<PendingCommand> commands = new ConcurrentLinkedQueue<>();
-    /** Whether nobody sends commands any more. */
+    /** Whether commands are given up, since the senders are closed. */
     private volatile boolean givesUp;
     /** How many commands were ever added. */
     private final AtomicLong added = new AtomicLong();
@@ -63,7 +63,7 @@ public final class Watchdog {
     private final AtomicLong wakeAtNanos = new AtomicLong(Long.MAX_VALUE);
     /** Written by the scheduler only. */
     private volatile long restUntilNanos;
-    /** When the next look is due; {@link Long#MAX_VALUE} while no task names a time. Written by the scheduler only. */
+    /** When the next sweep is due; {@link Long#MAX_VALUE} while no task names a time. Written by the scheduler only. */
     private volatile long lookAtNanos = Long.MAX_VALUE;
 
     public Watchdog(Clock clock, Redis redis, MonitoredRedis monitored, long commandTimeoutNanos, Threads threads) {
@@ -236,7 +236,7 @@ public final class Watchdog {
         return Objects.requireNonNull(ping, "Not started");
     }
 
-    /** The sender for the server of a key, or null if this walk has failed to start one. */
+    /** The sender for the server of a key; null if this sweep has failed to start one. */
     @Nullable
     public BatchSender sender(String key, Set<String> withoutSender) {
         String server = redis.serverOf(key);

@@ -21,17 +21,21 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A candidate for leader: waits for an answer, pauses, has a term, or waits until a lock that it does not want any more
- * is released. The thread of the agenda does all transitions, and other threads tell it to end.
+ * A candidate for leader, which is in one of these states: it waits for the answer to its request, pauses, has a term,
+ * or waits until a lock that it does not want any more is released. Only the thread of the agenda changes the state;
+ * other threads request the end.
  */
 public final class Candidacy extends Agenda.Matter {
 
     private static final Log LOG = Loggers.LEADERSHIP;
-    /** As long as the longest pause: work that failed after such a time has not just failed again. */
+    /** As long as the longest pause. Work that fails after a longer time begins with the shortest pause again. */
     private static final long LONG_NANOS = TimeUnit.SECONDS.toNanos(30);
-    /** Longer than the pause and the request between two failures of one outage. */
+    /**
+     * A failure that comes later than this after the last one counts as a new outage. Longer than a pause and a
+     * request.
+     */
     private static final long NEXT_OUTAGE_NANOS = TimeUnit.MINUTES.toNanos(1);
-    /** How much of the name a thread's name has. */
+    /** How many characters of the candidate's name are in the name of its thread. */
     private static final int SHOWN = 40;
 
     /**
@@ -42,30 +46,30 @@ public final class Candidacy extends Agenda.Matter {
     public record Office(String name, LeaderWork work, boolean interrupts, Agenda agenda) {}
 
     /**
-     * Whom it asks.
+     * The source of the lock.
      *
      * @param ask acquires the lock
-     * @param isClosed whether it has no purpose to ask any more
+     * @param isClosed whether the client is closed, so that no request can succeed
      */
     public record Electorate(Supplier<CompletableFuture<LockHandle>> ask, BooleanSupplier isClosed) {}
 
     private final Office office;
     private final Electorate electorate;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
-    /** The threads that wait for the end of a term or of all, by the client's clock. */
+    /** The threads that wait, by the client's clock, for the end of a term or of the candidacy. */
     private final Set<Thread> awaiting = ConcurrentHashMap.newKeySet();
 
     private volatile boolean closing;
-    /** From its thread's start until its lock has been released. */
+    /** The present term: from the start of its thread until its lock has been released. */
     private volatile @Nullable Term term;
 
     private final Backoff unavailable = Backoff.ofCandidates();
     private final Backoff failedWork = Backoff.ofWork();
-    /** The lock that the candidate asked for, and whether its answer will be news. */
+    /** The lock that the candidate asked for; null if no request is open. */
     private @Nullable CompletableFuture<LockHandle> asked;
-
+    /** Whether the answer to the open request will wake the agenda. */
     private boolean watched;
-    /** The release of a lock that came too late. */
+    /** The last release of a lock that led to no term; null if there was none. */
     private @Nullable CompletableFuture<Boolean> returned;
 
     private long pauseEndNanos;
@@ -85,12 +89,14 @@ public final class Candidacy extends Agenda.Matter {
         return office;
     }
 
-    /** Completes when all has ended. */
+    /** Completes when the candidacy has ended, with its last term and release. */
     public CompletableFuture<Void> ended() {
         return ended;
     }
 
-    /** Waits until an end, for a time at most, or until an interrupt, which is kept. */
+    /**
+     * Waits until {@code end} is true, at most for {@code nanos}, or until an interrupt. Leaves the interrupt flag set.
+     */
     public void await(long nanos, BooleanSupplier end) {
         Clock clock = office.agenda().clock();
         long began = clock.nanoTime();
@@ -105,7 +111,7 @@ public final class Candidacy extends Agenda.Matter {
         }
     }
 
-    /** Has the threads that wait look whether the end has come. */
+    /** Wakes the threads that wait, so that they check their condition again. */
     void wakeAwaiting() {
         for (Thread waiter : awaiting) {
             LockSupport.unpark(waiter);
@@ -122,7 +128,10 @@ public final class Candidacy extends Agenda.Matter {
         return term;
     }
 
-    /** Asks for the first time, which may throw, and is gone on with from now on. */
+    /**
+     * Asks for the lock for the first time, which may throw. If it does not throw, the agenda drives the candidacy from
+     * now on.
+     */
     public void begin() {
         CompletableFuture<LockHandle> first = electorate.ask().get();
         asked = first;
@@ -135,7 +144,7 @@ public final class Candidacy extends Agenda.Matter {
         news();
     }
 
-    /** Begins to end it, and tells the work to stop. By any thread. */
+    /** Begins to end the candidacy, and stops the work. Any thread may call this. */
     public void beginClose() {
         closing = true;
         // Read the term after `closing` is set: a thread that begins a term at this moment sees `closing`, or its term
@@ -147,7 +156,7 @@ public final class Candidacy extends Agenda.Matter {
         news();
     }
 
-    /** Says that there is something to go on with. By any thread. */
+    /** Has the agenda take the next step. Any thread may call this. */
     void news() {
         office.agenda().news(this);
     }
@@ -196,7 +205,10 @@ public final class Candidacy extends Agenda.Matter {
         return now;
     }
 
-    /** Whether there is nothing more to wait for: neither an answer nor the end of a term that began with it. */
+    /**
+     * Handles an answer that has come. Returns true if there is nothing to wait for now: neither the answer nor the end
+     * of a term that began with it.
+     */
     private boolean answered(CompletableFuture<LockHandle> answer, long now) {
         if (closing) {
             answer.cancel(true);
@@ -237,7 +249,7 @@ public final class Candidacy extends Agenda.Matter {
         pauseEndNanos = now + unavailable.next();
     }
 
-    /** Begins a term; false if it could not, or is not wanted. */
+    /** Begins a term; returns false if that failed, or if the candidacy is closing. */
     private boolean elected(LockHandle handle, long now) {
         if (closing) {
             giveBack(handle);
@@ -264,7 +276,7 @@ public final class Candidacy extends Agenda.Matter {
         }
     }
 
-    /** Releases what leads to no term; until that is done, nothing follows. */
+    /** Releases a lock that leads to no term. The candidacy asks again only after this release. */
     private void giveBack(LockHandle handle) {
         CompletableFuture<Boolean> release = handle.releaseAsync().toCompletableFuture();
         CompletableFuture<Boolean> unused = release.whenComplete((released, failure) -> news());

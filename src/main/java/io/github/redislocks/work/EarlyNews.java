@@ -7,10 +7,13 @@ import java.util.concurrent.CompletionStage;
 /** A handle that reports its loss as early as the library knows of it, before it runs code of users. */
 public interface EarlyNews {
 
-    /** The loss, as by {@link Handle#lost()}. Stages that depend on this one must not block. */
+    /**
+     * Completes with the loss, as {@link Handle#lost()} does, but earlier. Stages that depend on this one must not
+     * block.
+     */
     CompletionStage<LockLost> firstNews();
 
-    /** The loss of any handle, as early as possible. */
+    /** Completes with the loss of a handle, as early as its class allows. */
     static CompletionStage<LockLost> of(Handle handle) {
         return handle instanceof EarlyNews early ? early.firstNews() : handle.lost();
     }

@@ -24,7 +24,7 @@ public final class HandledWork {
 
     private HandledWork() {}
 
-    /** An action that returns nothing, as an action that returns a value. */
+    /** Wraps an action that returns nothing as one that returns a value. */
     public static <E extends Exception> LockedCall<Boolean, E> call(LockedRun<E> action) {
         Objects.requireNonNull(action, "action");
         return () -> {
@@ -33,7 +33,7 @@ public final class HandledWork {
         };
     }
 
-    /** An action that returns nothing, as an action that returns a value. */
+    /** Wraps an action that returns nothing as one that returns a value. */
     public static <H extends Handle, E extends Exception> HandleCall<H, Boolean, E> call(HandleRun<H, E> action) {
         Objects.requireNonNull(action, "action");
         return held -> {
@@ -42,7 +42,7 @@ public final class HandledWork {
         };
     }
 
-    /** Runs an action of the calling thread, which holds the lock, and unlocks. */
+    /** Runs an action on the calling thread, which holds the lock, and then unlocks. */
     public static <T extends @Nullable Object, E extends Exception> T callAndUnlock(Lock held, LockedCall<T, E> action)
             throws E {
         T result;
@@ -61,7 +61,9 @@ public final class HandledWork {
         return result;
     }
 
-    /** Runs an action on the calling thread, which the loss of the handle interrupts, and releases the handle. */
+    /**
+     * Runs an action on the calling thread, and then releases the handle. A loss of the handle interrupts the action.
+     */
     public static <H extends Handle, T extends @Nullable Object, E extends Exception> T call(
             H held, HandleCall<? super H, T, E> action) throws E {
         Interruption interruption = new Interruption();
@@ -97,8 +99,9 @@ public final class HandledWork {
     }
 
     /**
-     * Releases after the work has thrown, and returns the loss or adds to the exception what else comes of that. The
-     * work's exception has precedence, since it may be the cause or the consequence of a loss.
+     * Releases the lock after the work has thrown. Returns the loss, if there was one; any other failure of the release
+     * is added to the work's exception as suppressed. The work's exception has precedence, since it may be the cause or
+     * the consequence of a loss.
      */
     private static @Nullable LockLostException releaseAfter(Handle held, Throwable thrown) {
         try {
@@ -145,7 +148,7 @@ public final class HandledWork {
         return work.result;
     }
 
-    /** Work that no thread waits for. T: the value of its stage, R: the result for the caller. */
+    /** Work for which no thread waits. T is the value of its stage, and R the result for the caller. */
     private static final class Async<H extends Handle, T extends @Nullable Object, R extends @Nullable Object> {
 
         final EndableFuture<R> result = new EndableFuture<>();
@@ -208,7 +211,7 @@ public final class HandledWork {
             }
         }
 
-        /** Starts the release; the work ends with it. */
+        /** Starts the release. When that has ended, completes the result. */
         private void startRelease(H held, @Nullable T value, @Nullable Throwable thrown) {
             CompletionStage<?> unused = held.releaseAsync().whenComplete((released, e) -> {
                 LockLostException lost = Boolean.TRUE.equals(released) ? null : lossOf(held);

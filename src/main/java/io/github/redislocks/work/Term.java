@@ -40,22 +40,25 @@ public final class Term implements LeaderTerm, Runnable {
         this.sinceNanos = now;
     }
 
-    /** Whether the caller is the first that claims it: its thread, or who could not start one. */
+    /**
+     * Whether the caller is the first to claim the term: either its own thread, or the thread that failed to start that
+     * one.
+     */
     boolean claim() {
         return claimed.compareAndSet(false, true);
     }
 
-    /** Whether its work is done now. */
+    /** Whether the work is running. */
     public boolean isAtWork() {
         return atWork;
     }
 
-    /** Whether the calling thread is that of the work. */
+    /** Whether the calling thread runs the work. */
     public boolean isOfCaller() {
         return interruption.isOfCaller();
     }
 
-    /** Whether its work failed. */
+    /** Whether the work failed. */
     boolean hasFailed() {
         return failed;
     }
@@ -110,7 +113,10 @@ public final class Term implements LeaderTerm, Runnable {
         }
     }
 
-    /** Tells the work to stop, once, and then what users made depend on that. */
+    /**
+     * Stops the work, once: interrupts it if that is configured, and then completes the stage on which users' code may
+     * depend.
+     */
     void stop(Optional<LockLost> loss) {
         if (stopped.compareAndSet(false, true)) {
             if (candidacy.office().interrupts() && !interruption.isOfCaller()) {
