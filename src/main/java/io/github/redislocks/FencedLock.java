@@ -20,12 +20,12 @@ import java.util.concurrent.locks.Condition;
  */
 public interface FencedLock extends LeasedLock<LockHandle> {
 
-    /** The name that the lock was made with. */
+    /** The name of the lock. */
     String getName();
 
     /**
-     * As {@link #lock()}, but the hold is not renewed and ends with the given lease at the latest. On a re-entry the
-     * hold lasts at least this long; a longer hold is not shortened. Neither lasts longer than a
+     * As {@link #lock()}, but the hold is not renewed, and ends with the given lease at the latest. A re-entry makes
+     * the hold last at least for the given lease, and never shortens it. No hold lasts longer than its
      * {@link RedisLocks.Builder#maxHold maxHold}.
      *
      * @param lease 100 ms to 24 h
@@ -51,7 +51,7 @@ public interface FencedLock extends LeasedLock<LockHandle> {
      * @throws IllegalArgumentException if the lease is shorter than 100 ms or longer than 24 h
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link Locks} that it came from is closed
-     * @throws LockUnavailableException if nobody knows whether the lock is busy
+     * @throws LockUnavailableException if it is unknown whether the lock is busy, since Redis did not answer or refused
      */
     boolean tryLock(Duration wait, Duration lease) throws InterruptedException;
 
@@ -59,22 +59,25 @@ public interface FencedLock extends LeasedLock<LockHandle> {
      * Returns the Condition of this lock with the given name, which is the same Condition in all JVMs.
      *
      * @param conditionName 1 to 256 characters
-     * @throws IllegalArgumentException if the name cannot work
+     * @throws IllegalArgumentException if the name is empty or longer
      * @throws UnsupportedOperationException on a quorum
      */
     Condition newCondition(String conditionName);
 
     /**
      * The fencing token of the calling thread's hold. Every new hold of a lock has a greater token than all earlier
-     * holds; re-entries share the token. A resource that remembers the greatest token it has seen, and refuses smaller
-     * ones, is safe from holders that were paused past their lease.
+     * holds; re-entries share the token. A resource that remembers the greatest token so far, and refuses smaller
+     * tokens, is safe from holders that were paused for longer than their lease.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     * @throws LockLostException if it did and has lost it
+     * @throws LockLostException if the calling thread held the lock and has lost it
      */
     long fencingToken();
 
-    /** How often the calling thread holds the lock; 0 if it does not, or has lost it. Local. */
+    /**
+     * The hold count of the calling thread: the number of {@code unlock()} calls that are still due. It is 0 if the
+     * thread does not hold the lock or has lost it. Asks no server.
+     */
     int getHoldCount();
 
     /**
@@ -85,13 +88,14 @@ public interface FencedLock extends LeasedLock<LockHandle> {
      */
     boolean isLocked();
 
-    /** Whether threads of all JVMs get the lock in order of arrival. */
+    /** Whether the lock serves threads of all JVMs in order of arrival: {@link LockOptions#fair}. */
     boolean isFair();
 
     /**
-     * Ends any hold, for an operator who knows that the holder is gone. The holder is notified at once if its client
-     * has a subscription, as it has once it has waited for a lock or {@link LockHandle#lost()} was asked for; else at
-     * its next renewal. Until then it believes that it holds the lock, so that two may work at once.
+     * Ends the present hold of any owner; for an operator who knows that the holder is gone. The holder learns of it at
+     * once if its client has a subscription, that is, if it has ever waited for a lock, or {@link LockHandle#lost()}
+     * was called; otherwise at its next renewal. Until then the holder still considers the lock its own, so two owners
+     * may work at once.
      *
      * @return whether there was a hold
      * @throws IllegalStateException if the {@link Locks} that it came from is closed

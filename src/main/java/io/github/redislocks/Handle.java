@@ -4,9 +4,8 @@ import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A hold that belongs to no thread: any thread that has the handle may use and release it. {@link LockHandle} is a hold
- * of one lock, {@link MultiLockHandle} a hold of several; this type has what both can do. {@link LeasedLock#acquire()}
- * returns one.
+ * A hold that belongs to no thread: any thread that has the handle may use and release it. {@link LeasedLock#acquire()}
+ * returns one. {@link LockHandle} is a hold of one lock, {@link MultiLockHandle} a hold of several locks.
  *
  * <pre>{@code
  * try (LockHandle held = locks.reentrantLock("report:" + day).acquire()) {
@@ -15,11 +14,11 @@ import java.util.concurrent.CompletionStage;
  * }
  * }</pre>
  *
- * <p>While a handle holds a lock, no thread and no other handle holds it, in this JVM and in all others, and the other
- * way round. A handle is not reentrant: a thread that acquires a lock whose handle it has waits for itself.
+ * <p>While a handle holds a lock, no thread and no other handle can hold this lock, in any JVM. A handle is not
+ * reentrant: a thread that has the handle of a lock and acquires the same lock again waits for itself.
  *
- * <p>Close every handle. A handle that nobody refers to any more is lost ({@link LockLost.Reason#ABANDONED}) at its
- * next renewal after a garbage collection.
+ * <p>Close every handle. If nobody refers to a handle any more, its hold is lost ({@link LockLost.Reason#ABANDONED}) at
+ * the next renewal after a garbage collection.
  *
  * <p>Later versions may have more methods, with a default.
  *
@@ -30,24 +29,25 @@ public interface Handle extends AutoCloseable {
     /** The owner of this hold in Redis and in {@link Locks#inspect}: {@code host:pid:random:h7}. */
     String owner();
 
-    /** Whether the hold is valid now. Local. */
+    /** Whether the hold is valid now. Asks no server. */
     boolean isHeld();
 
     /**
-     * Returns if the hold is valid now, and throws otherwise. Local, and cheap enough for every step of a long job.
+     * Returns if the hold is valid now, and throws otherwise. Asks no server, and is cheap enough for every step of a
+     * long job.
      *
      * @throws LockLostException if the hold was lost; the exception names the lock
      * @throws IllegalMonitorStateException if the handle was released
      */
     void ensureHeld();
 
-    /** How long the hold stays valid if it is not renewed any more; zero if it is not valid. Local. */
+    /** How long the hold stays valid if it is not renewed any more; zero if it is not valid. Asks no server. */
     Duration remainingLease();
 
     /**
-     * Whether the previous holder never released the lock: it crashed, lost the lock, or was forced to give it up. What
-     * the lock protects may then be half changed. False alarms are possible, as {@link LeasedLock#previousHolderLost}
-     * says.
+     * Whether the previous holder did not release the lock: it crashed, lost the lock, or was forced to give it up. The
+     * state that the lock protects may then be half changed. The result may be true without cause: see
+     * {@link LeasedLock#previousHolderLost}.
      *
      * @throws LockLostException if the hold was lost
      * @throws IllegalMonitorStateException if the handle was released
@@ -55,46 +55,47 @@ public interface Handle extends AutoCloseable {
     boolean previousHolderLost();
 
     /**
-     * Completes with the loss of the hold and its reason: once, and never if the handle is released. An expiry and a
-     * Redis that does not answer are reported before another owner can have the lock. {@link FencedLock#forceUnlock} is
-     * reported at once, by the client's subscription, which the first call of this method opens; on a quorum, and
-     * whatever else removed the hold from Redis, by the next renewal.
+     * A stage that completes with the loss of the hold; it never completes if the handle is released. If the lease runs
+     * out or Redis does not answer, the stage completes before another owner can have the lock. After
+     * {@link FencedLock#forceUnlock} the stage completes at once, since the first call of this method opens a
+     * subscription of the client. On a quorum, and after any other removal of the hold from Redis, it completes at the
+     * next renewal.
      *
-     * <p>Stages that depend on this stage must not refer to the handle, which could then never be collected: read names
-     * and tokens before. They run on a thread of the client that serves handles, and should not block: while one
-     * blocks, other threads serve the other handles, some milliseconds later. For code that may block use the
-     * {@code Async} methods with an executor of your own.
+     * <p>Stages that depend on this stage must not refer to the handle, which otherwise would never be
+     * garbage-collected: read its names and tokens before. Dependent stages run on a thread of the client that serves
+     * handles, and should not block: while one stage blocks, other threads run the other stages, some milliseconds
+     * later. For code that may block, use the {@code Async} methods of the stage with an executor of your own.
      */
     CompletionStage<LockLost> lost();
 
     /**
-     * Releases the hold, which hands each lock on to its next waiter. Blocks for at most one command timeout: if Redis
-     * does not answer, the hold ends here, and its release continues in the background. Does nothing if the handle was
-     * closed or released before.
+     * Releases the hold, and hands each of its locks to the next waiter. Blocks for at most one command timeout: if
+     * Redis does not answer, the hold ends in this client, and its release continues in the background. Does nothing if
+     * the handle was closed or released before.
      *
-     * @throws LockLostException if the hold was lost before; thrown once. Of several lost locks the others are added to
-     *     the first as suppressed
+     * @throws LockLostException if the hold was lost before; only the first call throws. If several locks were lost,
+     *     the other losses are suppressed exceptions of the first
      */
     @Override
     void close();
 
     /**
-     * As {@link #close()}, and never throws for a loss.
+     * As {@link #close()}, but reports a loss by its result instead of an exception.
      *
      * @return true if this call released the hold and nothing was lost; false if the hold was lost or released before
      */
     boolean release();
 
     /**
-     * As {@link #release()}, without waiting. The stage completes on a thread of the library, as that of
-     * {@link #lost()}, with the result of {@code release()}.
+     * As {@link #release()}, without waiting. The stage completes with the result of {@code release()}, on the same
+     * threads as the stage of {@link #lost()}, so dependent stages should not block.
      */
     CompletionStage<Boolean> releaseAsync();
 
     /**
-     * Releases the hold, but keeps each lock taken, by nobody, until a time after this hold was acquired: what
-     * schedulers call <em>at least for</em>. For a job that is to run once, though the clocks and schedules of several
-     * JVMs differ:
+     * Releases the hold, but leaves each lock unavailable, although nobody holds it, until the given time after its
+     * acquisition: schedulers call this <em>at least for</em>. So a job runs once although the clocks or schedules of
+     * several JVMs differ:
      *
      * <pre>{@code
      * Optional<LockHandle> turn = locks.reentrantLock("job:invoices").tryAcquire(Duration.ZERO);
@@ -106,21 +107,21 @@ public interface Handle extends AutoCloseable {
      * }
      * }</pre>
      *
-     * <p>The hold ends for its user at once, as by {@link #release()}, and the process need not live until that time.
-     * Redis counts the time, by its clock, from when it granted the lock. A waiter gets the lock when the time has
-     * passed, and no loss is reported. If the time has passed when Redis is asked, the lock is free at once.
-     * {@link FencedLock#forceUnlock()} frees the lock earlier, {@link LockInspection#keptFor()} shows the rest of the
-     * time.
+     * <p>The hold itself ends at once, as by {@link #release()}, and the process need not live until that time. Redis
+     * counts the time by its own clock, from when it granted the lock. A waiter gets the lock when the time is over,
+     * and no loss is reported. If the time is already over when Redis receives the request, the lock is free at once.
+     * {@link FencedLock#forceUnlock()} frees the lock earlier; {@link LockInspection#keptFor()} shows the time that is
+     * left.
      *
-     * @param sinceAcquired up to 24 h
+     * @param sinceAcquired the time from the acquisition until the lock is free, up to 24 h
      * @return as {@link #release()}
-     * @throws IllegalArgumentException if the time is negative or longer; nothing is released then
+     * @throws IllegalArgumentException if the time is negative or longer than 24 h; nothing is released then
      * @throws UnsupportedOperationException on a quorum; nothing is released then
      */
     boolean releaseAfter(Duration sinceAcquired);
 
     /**
-     * As {@link #releaseAfter}, without waiting, as {@link #releaseAsync()}.
+     * As {@link #releaseAfter}, without waiting. The stage completes as that of {@link #releaseAsync()}.
      *
      * @throws IllegalArgumentException if the time is negative or longer than 24 h; nothing is released then
      * @throws UnsupportedOperationException on a quorum; nothing is released then

@@ -3,7 +3,7 @@ package io.github.redislocks;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An action that has a lock by a handle, returns a value and may throw: {@link LeasedLock#callWithHandle}.
+ * An action that runs while a handle holds a lock, returns a value and may throw: {@link LeasedLock#callWithHandle}.
  *
  * <pre>{@code
  * HandleCall<LockHandle, Integer, IOException> read = held -> store.read("report", held.fencingToken());
@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * @param <H> the type of the handle
- * @param <T> what the action returns
- * @param <E> what the action may throw; {@link RuntimeException} if nothing is declared
+ * @param <T> the type of the value
+ * @param <E> the exception that the action may throw; {@link RuntimeException} if it declares none
  * @since 0.1.0
  */
 @FunctionalInterface
@@ -21,7 +21,7 @@ public interface HandleCall<H extends Handle, T extends @Nullable Object, E exte
     /**
      * Does the work.
      *
-     * @param held the hold of the work; the library releases it when the work has ended
+     * @param held the handle; the library releases it when the work has ended
      * @throws E if the work cannot be done
      */
     T call(H held) throws E;

@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
 /**
- * An action that has a lock by a handle, returns nothing and may throw: {@link LeasedLock#runWithHandle}.
+ * An action that runs while a handle holds a lock, returns nothing and may throw: {@link LeasedLock#runWithHandle}.
  *
  * <pre>{@code
  * HandleRun<LockHandle, IOException> write = held -> store.write("report", held.fencingToken());
@@ -9,7 +9,7 @@ package io.github.redislocks;
  * }</pre>
  *
  * @param <H> the type of the handle
- * @param <E> what the action may throw; {@link RuntimeException} if nothing is declared
+ * @param <E> the exception that the action may throw; {@link RuntimeException} if it declares none
  * @since 0.1.0
  */
 @FunctionalInterface
@@ -18,7 +18,7 @@ public interface HandleRun<H extends Handle, E extends Exception> {
     /**
      * Does the work.
      *
-     * @param held the hold of the work; the library releases it when the work has ended
+     * @param held the handle; the library releases it when the work has ended
      * @throws E if the work cannot be done
      */
     void run(H held) throws E;

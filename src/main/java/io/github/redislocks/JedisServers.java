@@ -18,9 +18,10 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * The address of Redis and the connection settings, in types of the client library Jedis, for what a URI cannot say,
- * such as certificates or credentials that change. This is the only class of the library's API with types of Jedis: its
- * address and its configuration. A module that uses this class {@code requires redis.clients.jedis} itself.
+ * The address of Redis and the connection settings, in types of the client library Jedis, for settings that a URI
+ * cannot express, such as certificates or credentials that change. This is the only class of the library's API that
+ * uses types of Jedis, namely its address and its configuration. A module that uses this class {@code requires
+ * redis.clients.jedis} itself.
  *
  * <pre>{@code
  * JedisClientConfig config = DefaultJedisClientConfig.builder().sslOptions(ssl).user("locks").password(secret).build();
@@ -96,7 +97,7 @@ public final class JedisServers {
      *
      * @param addresses an odd number of masters, 3 or more; none may replicate another
      * @param node how to connect to each of them
-     * @throws IllegalArgumentException if they are not an odd number of different servers
+     * @throws IllegalArgumentException if the addresses are not an odd number of different servers
      */
     public static JedisServers quorum(List<HostAndPort> addresses, JedisClientConfig node) {
         Objects.requireNonNull(node, "node");
@@ -115,7 +116,7 @@ public final class JedisServers {
         return masters != null;
     }
 
-    /** The command timeout that a URI names, or null. */
+    /** The command timeout in the URI; null if the URI has none. */
     @Nullable
     Duration commandTimeout() {
         return masters != null ? masters.commandTimeout() : known().commandTimeout();
@@ -125,7 +126,11 @@ public final class JedisServers {
         return Objects.requireNonNull(servers, "either these or masters");
     }
 
-    /** Opens the Redis; {@code restartDelay} is how long a restarted master of a quorum gives no votes, or null. */
+    /**
+     * Makes the connections' owner, a {@link Redis}.
+     *
+     * @param restartDelay how long a master of a quorum gives no votes after its start; null for the default
+     */
     Redis open(String clientId, Settings settings, @Nullable Duration restartDelay, Threads threads) {
         if (masters != null) {
             if (settings.watchDeletions()) {

@@ -30,23 +30,26 @@ public final class LeaderOptions {
         this.drain = drain;
     }
 
-    /** The client's lock options; the work is interrupted; {@code close()} waits 10 s for it. */
+    /**
+     * Returns the default options: the lock has the settings of the client, work that should end is interrupted, and
+     * {@code close()} waits for 10 s until the work has ended.
+     */
     public static LeaderOptions defaults() {
         return DEFAULTS;
     }
 
     /**
-     * Sets the options of the lock: its lease is how long the others wait for a leader that crashed, and a fair one
-     * elects candidates of all JVMs in order of arrival.
+     * Sets the options of the lock. The lease is how long other candidates wait after a leader has crashed. A fair lock
+     * elects the candidates of all JVMs in order of arrival.
      */
     public LeaderOptions lock(LockOptions options) {
         return new LeaderOptions(Objects.requireNonNull(options, "options"), interrupt, drain);
     }
 
     /**
-     * Sets whether the thread of the work is interrupted when the work should end: once in a term, never after
-     * {@link LeaderWork#lead} has returned, and never another thread. True by default, since work that looks at nothing
-     * would else go on beside the next leader. Without, the work must ask its {@link LeaderTerm}.
+     * Sets whether the thread of the work is interrupted when the work should end: once in a term, and never after
+     * {@link LeaderWork#lead} has returned. True by default, because otherwise work that never asks its
+     * {@link LeaderTerm} would run on beside the next leader. With false, the work must ask its {@link LeaderTerm}.
      */
     public LeaderOptions interrupt(boolean toStop) {
         return new LeaderOptions(lock, toStop, drain);
@@ -55,8 +58,8 @@ public final class LeaderOptions {
     /**
      * Sets how long {@link Leadership#close()} waits for the work to end.
      *
-     * @param time 0, to wait for nothing, to 24 h
-     * @throws IllegalArgumentException if it is negative or longer
+     * @param time 0, which means not to wait, to 24 h
+     * @throws IllegalArgumentException if the time is negative or longer
      */
     public LeaderOptions drain(Duration time) {
         return new LeaderOptions(lock, interrupt, checkDrain(time));

@@ -5,8 +5,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A term of a leader: from when it was elected until its {@link LeaderWork} has returned. The lock is released then,
- * and never before. Thread-safe, so that the work may have other threads use it.
+ * A term of a leader: it begins when the leader is elected, and ends when its {@link LeaderWork} returns. Then the lock
+ * is released, and never before. Thread-safe, so that the work may pass the term to other threads.
  *
  * <p>Later versions may have more methods, with a default.
  *
@@ -18,7 +18,7 @@ public interface LeaderTerm {
     String name();
 
     /**
-     * The fencing token of this term: greater than those of all terms before it, of any leader.
+     * The fencing token of this term. It is greater than the tokens of all earlier terms, of any leader.
      *
      * @throws LockLostException if the lock was lost
      * @throws IllegalMonitorStateException if the term has ended
@@ -26,49 +26,50 @@ public interface LeaderTerm {
     long fencingToken();
 
     /**
-     * Whether the hold is valid now, even if the work is to stop. False before another can be elected, unless Redis
-     * gave the lock away against the rules. Local.
+     * Whether the hold of the lock is valid now, even if the work should end. It turns false before another candidate
+     * can be elected, except in the cases that docs/SAFETY.md names, such as a failover. Asks no server.
      */
     boolean isHeld();
 
     /**
-     * Returns if the lock can be relied upon now, and throws otherwise. Local, and cheap enough for every step.
+     * Returns if the hold of the lock is valid now, and throws otherwise. Asks no server, and is cheap enough for every
+     * step.
      *
-     * @throws LockLostException if it was lost
+     * @throws LockLostException if the lock was lost
      * @throws IllegalMonitorStateException if the term has ended
      */
     void ensureHeld();
 
-    /** How long the lock can be relied upon if it is not renewed any more; zero if it cannot. Local. */
+    /** How long the hold stays valid if it is not renewed any more; zero if it is not valid. Asks no server. */
     Duration remainingLease();
 
     /**
-     * Whether the holder before this one never released the lock, so that what it did may be half done.
+     * Whether the previous holder did not release the lock, so that its work may be half done.
      *
      * @throws LockLostException if the lock was lost
      * @throws IllegalMonitorStateException if the term has ended
      */
     boolean previousHolderLost();
 
-    /** Whether the work should end: the lock was lost, or the leadership is being closed. Local. */
+    /** Whether the work should end: the lock was lost, or the leadership is being closed. Asks no server. */
     boolean isStopping();
 
     /**
-     * Waits until the work should end, at most for a time: the pause between two steps. Once it has returned true to
-     * the thread of the work, that thread is not interrupted any more, so that it can end its work in peace; an
-     * interrupt that was to say the same is taken.
+     * Waits until the work should end, at most for the given time: as the pause between two steps of the work. After
+     * this method has returned true to the thread of the work, the library does not interrupt that thread any more, and
+     * clears its own interrupt if there was one, so that the thread can finish undisturbed.
      *
-     * @param time how long to wait; zero or less to only ask
+     * @param time how long to wait; zero or less to return at once
      * @return whether the work should end
      * @throws InterruptedException if the thread is interrupted for another reason
      */
     boolean awaitStopping(Duration time) throws InterruptedException;
 
     /**
-     * The news that the work should end: completes once, with the loss if the lock was lost, or empty if the leadership
-     * is being closed; never if the work ends before. What depends on it runs on the thread that closes, or on a thread
-     * that tells handles of the client: it should not block. Neither {@link #awaitStopping} nor the interrupt of the
-     * work waits for it.
+     * A stage that completes when the work should end: with the loss if the lock was lost, or with empty if the
+     * leadership is being closed. It never completes if the work ends before. Dependent stages run on the thread that
+     * closes the leadership, or on a thread of the client that serves handles, and should not block. Neither
+     * {@link #awaitStopping} nor the interrupt of the work waits for dependent stages.
      */
     CompletionStage<Optional<LockLost>> stopping();
 }

@@ -17,17 +17,19 @@ package io.github.redislocks;
 public interface LeaderWork {
 
     /**
-     * Leads for one term. Runs on a thread of its own, and not again before it has returned.
+     * Leads for one term, on a thread of its own. The next term of the candidate begins only after this method has
+     * returned.
      *
-     * <p>It should return soon after it is told to stop: the lock was lost, or the leadership is being closed. It is
-     * told by {@link LeaderTerm#isStopping()}, {@link LeaderTerm#awaitStopping} and {@link LeaderTerm#stopping()}, and
-     * by an interrupt of its thread, unless {@link LeaderOptions#interrupt} says otherwise. If it returns earlier, the
-     * lock is released, and it runs for leader again at once.
+     * <p>The method should return soon after it should stop, because the lock was lost or the leadership is being
+     * closed. It learns that from {@link LeaderTerm#isStopping()}, {@link LeaderTerm#awaitStopping} and
+     * {@link LeaderTerm#stopping()}, and by an interrupt of its thread, unless {@link LeaderOptions#interrupt
+     * interrupt(false)} is set. If the method returns earlier, the lock is released, and the candidate competes for the
+     * lock again at once.
      *
-     * @throws Exception if the work fails: it is logged, the lock is released, and it runs for leader again after a
-     *     pause, at most 1 s at first, and 30 s if it fails again and again. An {@link InterruptedException} or
-     *     {@link LockLostException} of work that was told to stop is no failure.
+     * @throws Exception if the work fails. The failure is logged, the lock is released, and the candidate competes
+     *     again after a pause of at most 1 s, which grows up to 30 s while the work fails repeatedly. An
+     *     {@link InterruptedException} or {@link LockLostException} of work that should stop is no failure
      */
-    // The work of users may throw what it likes: it is caught and logged.
+    // Users' work may throw any exception: the caller catches and logs it.
     void lead(LeaderTerm term) throws Exception;
 }

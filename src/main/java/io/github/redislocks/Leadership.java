@@ -17,8 +17,8 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * A candidate for the lock of a name, as long as it is open: whenever it gets the lock, it leads for a term, which is
- * one call of its {@link LeaderWork}. {@link Locks#leadership} makes it.
+ * A candidate that tries to lead, from its creation by {@link Locks#leadership} until it is closed. Whenever the
+ * candidate acquires the lock of its name, it leads for a <em>term</em>, which is one call of its {@link LeaderWork}.
  *
  * <pre>{@code
  * Leadership leadership = locks.leadership("outbox", term -> {
@@ -30,19 +30,20 @@ import java.util.function.Supplier;
  * leadership.close();
  * }</pre>
  *
- * <p>It waits without a thread; a term has a thread of its own. The lock is held, and renewed, until the work has
- * returned, however long that takes after it was told to stop, and no second term of this object begins before. If the
- * lock is lost, the work is told before another can be elected, as {@link LockHandle#lost()} is; work that goes on
- * nevertheless is beside the next leader, whose greater {@link LeaderTerm#fencingToken()} tells them apart.
+ * <p>A candidate that waits needs no thread; a term has a thread of its own. The lock is held, and renewed, until the
+ * work has returned, even if the work takes long to return after it was asked to stop, and this object begins no second
+ * term before. If the lock is lost, the work is asked to stop before another candidate can be elected, with the
+ * exceptions that {@link LockHandle#lost()} names. If the work goes on nevertheless, it runs beside that of the next
+ * leader; a resource can tell them apart by the {@link LeaderTerm#fencingToken()}, since the next leader's is greater.
  *
- * <p>It goes on running through outages of Redis and failures of its work, and when nobody refers to it any more: until
- * it is closed, or its {@link Locks} is. Thread-safe.
+ * <p>The candidate survives outages of Redis and failures of its work, and stays a candidate even if nobody refers to
+ * this object any more: until it is closed, or its {@link Locks} is closed. Thread-safe.
  *
  * @since 0.1.0
  */
 public final class Leadership implements AutoCloseable {
 
-    /** For candidates of a {@link Locks} that has no agenda of its own. */
+    /** The agenda for the candidates of a {@link Locks} that has none of its own. */
     static final Agenda SHARED = agenda(Clock.SYSTEM, Threads.DAEMONS);
 
     private static final Log LOG = Loggers.LEADERSHIP;
@@ -61,16 +62,16 @@ public final class Leadership implements AutoCloseable {
         this.ended = candidacy.ended().minimalCompletionStage();
     }
 
-    /** Makes the agenda of candidates, with one thread. */
+    /** Makes an agenda, which drives its candidates by one thread. */
     static Agenda agenda(Clock clock, Threads threads) {
         return new Agenda(clock, threads, "leadership");
     }
 
     /**
-     * Runs for leader from now on.
+     * Makes a candidate, and starts its first acquisition.
      *
-     * @param ask acquires the lock; called for the first time by this method, which throws what it throws
-     * @param isClosed whether it has no purpose to ask any more
+     * @param ask acquires the lock; this method calls it for the first time, and throws its exceptions
+     * @param isClosed returns true once the {@link Locks} is closed, so that the candidate must not ask again
      */
     static Leadership run(
             String name,
@@ -91,13 +92,13 @@ public final class Leadership implements AutoCloseable {
         return name;
     }
 
-    /** Whether its work is done now, and the lock can be relied upon. Local. */
+    /** Whether this candidate leads: its work is running and its hold of the lock is valid. Asks no server. */
     public boolean isLeader() {
         Term present = candidacy.term();
         return present != null && present.isAtWork() && present.isHeld();
     }
 
-    /** The fencing token of the present term; empty if this is not the leader. Local. */
+    /** The fencing token of the present term; empty if this candidate does not lead. Asks no server. */
     public OptionalLong fencingToken() {
         Term present = candidacy.term();
         try {
@@ -109,7 +110,7 @@ public final class Leadership implements AutoCloseable {
         }
     }
 
-    /** Whether closing has begun, by whatever form of close. */
+    /** Whether one of the close methods has been called. */
     public boolean isClosing() {
         return candidacy.isClosing();
     }
@@ -121,16 +122,17 @@ public final class Leadership implements AutoCloseable {
     }
 
     /**
-     * Withdraws the candidate, and if it leads, tells the work to stop and waits for that. The lock is not released
-     * before the work has returned: if it has not within the time, this logs a warning and returns, and the lock stays
-     * held and renewed until the work returns, the lock is lost, or the {@link Locks} is closed. An interrupt ends the
-     * wait and is kept. The work itself may call this, and is not waited for then.
+     * Withdraws the candidate; if it leads, asks the work to stop and waits until the work has returned. The lock is
+     * not released before: if the work does not return within the time, this method logs a warning and returns, and the
+     * lock stays held and renewed until the work returns, the lock is lost, or the {@link Locks} is closed. An
+     * interrupt ends the wait; the interrupt flag stays set. If the work itself calls this method, the method does not
+     * wait.
      *
-     * @param drain how long to wait, 0 to 24 h, with the time of code that depends on {@link LeaderTerm#stopping()}
-     * @return whether all has ended: no work runs, and the lock has been released. If Redis does not answer, the
-     *     release goes on in the background, as that of {@link LockHandle#release}; so does the leave of a candidate
-     *     that waited
-     * @throws IllegalArgumentException if the time is negative or longer
+     * @param drain how long to wait, 0 to 24 h; includes the time of code that depends on {@link LeaderTerm#stopping()}
+     * @return true if the work has ended and the lock was released, or the candidate did not lead; false if the work
+     *     still runs. If Redis does not answer, the release continues in the background, as that of
+     *     {@link LockHandle#release}, and so does the withdrawal of a waiting candidate
+     * @throws IllegalArgumentException if the time is negative or longer than 24 h
      */
     public boolean close(Duration drain) {
         long nanos = LeaderOptions.checkDrain(drain).toNanos();
@@ -154,15 +156,15 @@ public final class Leadership implements AutoCloseable {
     /**
      * As {@link #close(Duration)}, without waiting.
      *
-     * @return completes when all has ended, on a thread of the library that all candidates of the client need: what
-     *     depends on it must not block
+     * @return a stage that completes once the work has ended and the lock was released. It completes on a thread that
+     *     all candidates of the client need, so dependent stages must not block
      */
     public CompletionStage<Void> closeAsync() {
         candidacy.beginClose();
         return ended;
     }
 
-    /** Names the lock and says what it does now. Asks no server. */
+    /** Names the lock and the present state of the candidate. Asks no server. */
     @Override
     public String toString() {
         Term present = candidacy.term();

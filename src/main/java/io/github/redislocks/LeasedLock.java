@@ -12,8 +12,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link Lock} whose holds have a lease and may be lost, with all ways to take it. {@link FencedLock} is one lock,
- * {@link MultiLock} several as one; each has every way, with the {@link LockOptions} that it was made with.
+ * A {@link Lock} whose holds have a lease and may be lost. This type has all ways to take a lock. {@link FencedLock} is
+ * one lock, {@link MultiLock} several locks as one; both have all these ways, and apply the {@link LockOptions} that
+ * they were made with.
  *
  * <table>
  * <caption>The ways to take a lock</caption>
@@ -34,13 +35,13 @@ import org.jspecify.annotations.Nullable;
  *     {@link #tryCallWithHandleAsync tryCallWithHandleAsync}</td></tr>
  * </table>
  *
- * <p>A time of zero or less takes a free lock only. Such a try is the same by every way: it waits for the answer of
- * Redis alone, for one command timeout at most, and asks a client that keeps the lock without using it to release it. A
- * fair lock is left to those that stand in line, except by {@link #tryLock()}, as with the JDK's lock.
+ * <p>A try with a time of zero or less takes a free lock only. It works the same by every way: it blocks only until
+ * Redis answers, for one command timeout at most, and asks a client that keeps the lock without using it to release the
+ * lock. It leaves a fair lock to the threads that wait for it, except by {@link #tryLock()}, as with the JDK's lock.
  *
- * <p>Every way that asks Redis throws {@link IllegalStateException} once the {@link Locks} is closed, and
- * {@link LockUnavailableException} if Redis stays away: for longer than {@code retryFor} where the call waits, and in
- * its time where the call tries, since nobody knows then whether the lock is busy.
+ * <p>Every way that asks Redis throws {@link IllegalStateException} once the {@link Locks} is closed. It throws
+ * {@link LockUnavailableException} if Redis stays away, so that it is unknown whether the lock is busy: a call that
+ * waits throws after {@code retryFor}, a call that tries after its time.
  *
  * <p>Later versions may have more methods, with a default.
  *
@@ -55,44 +56,45 @@ public interface LeasedLock<H extends Handle> extends Lock {
      * @param wait how long to wait; zero or less to take a free lock only
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link Locks} is closed
-     * @throws LockUnavailableException if nobody knows whether the lock is busy
+     * @throws LockUnavailableException if it is unknown whether the lock is busy
      */
     default boolean tryLock(Duration wait) throws InterruptedException {
         return tryLock(TimeUnit.NANOSECONDS.convert(Objects.requireNonNull(wait, "wait")), TimeUnit.NANOSECONDS);
     }
 
-    /** Whether the calling thread holds the lock and its hold is valid now. Local. */
+    /** Whether the calling thread holds the lock and its hold is valid now. Asks no server. */
     boolean isHeldByCurrentThread();
 
     /**
-     * Returns if the calling thread holds the lock now, and throws otherwise. Local, and cheap enough for every step of
-     * a long job.
+     * Returns if the calling thread holds the lock now, and throws otherwise. Asks no server, and is cheap enough for
+     * every step of a long job.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     * @throws LockLostException if it did and has lost it; the exception names the lock
+     * @throws LockLostException if the calling thread held the lock and has lost it; the exception names the lock
      */
     void ensureHeld();
 
     /**
-     * How long the calling thread's hold stays valid if it is not renewed any more; zero if the thread has no hold.
-     * Local: asks no server.
+     * How long the calling thread's hold stays valid if it is not renewed any more; zero if the thread has no valid
+     * hold. Asks no server.
      */
     Duration remainingLease();
 
     /**
-     * Whether the previous holder never released the lock: it crashed, lost the lock, or was forced to give it up. What
-     * the lock protects may then be half changed. False alarms are possible; misses are not, as long as Redis keeps its
-     * data. An unlock that reached Redis in time is a release, even if its answer came so late that the holder had to
-     * report a loss: the holder had finished by then.
+     * Whether the previous holder did not release the lock: it crashed, lost the lock, or was forced to give it up. The
+     * state that the lock protects may then be half changed. The result may be true for a holder that did release; it
+     * is never false for a holder that did not, as long as Redis keeps its data. An unlock that reached Redis in time
+     * is a release, even if its answer came so late that the holder had to report a loss, because the holder had
+     * finished by then.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     * @throws LockLostException if it did and has lost it
+     * @throws LockLostException if the calling thread held the lock and has lost it
      */
     boolean previousHolderLost();
 
     /**
-     * Acquires the lock for a handle, waiting as {@link #lockInterruptibly()} does. For work that ends on another
-     * thread than it began on, or that must know at once when the lock is lost.
+     * Acquires the lock for a handle, and waits for it as {@link #lockInterruptibly()} does. Use a handle for work that
+     * ends on another thread than it began on, or that must know at once when the lock is lost.
      *
      * @throws IllegalStateException if the {@link Locks} is closed
      * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
@@ -101,7 +103,8 @@ public interface LeasedLock<H extends Handle> extends Lock {
     H acquire() throws InterruptedException;
 
     /**
-     * Acquires the lock for a handle if it becomes free within a time, as {@link #tryLock(Duration)} does.
+     * Acquires the lock for a handle if the lock becomes free within the given time, as {@link #tryLock(Duration)}
+     * does.
      *
      * <pre>{@code
      * Optional<LockHandle> acquired = locks.reentrantLock("report").tryAcquire(Duration.ofSeconds(2));
@@ -114,35 +117,35 @@ public interface LeasedLock<H extends Handle> extends Lock {
      * }</pre>
      *
      * @param wait how long to wait; zero or less to take a free lock only
-     * @return the handle, or nothing if the lock was busy
+     * @return the handle; empty if the lock was busy
      * @throws IllegalStateException if the {@link Locks} is closed
      * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
-     * @throws LockUnavailableException if nobody knows whether the lock is busy
+     * @throws LockUnavailableException if it is unknown whether the lock is busy
      */
     Optional<H> tryAcquire(Duration wait) throws InterruptedException;
 
     /**
-     * Acquires the lock for a handle, without a thread that waits. The future fails with what {@link #acquire()} would
-     * throw. A caller that completes the future, as by {@code cancel} or {@code orTimeout}, gives up, and nothing is
-     * left in Redis. {@link #callWithHandleAsync} releases the lock by itself; code that takes the handle from the
-     * future has to release it even if the next step throws.
+     * Acquires the lock for a handle; no thread is blocked by the wait. The future fails with the exception that
+     * {@link #acquire()} would throw. A caller that completes the future itself, for instance by {@code cancel} or
+     * {@code orTimeout}, gives up the acquisition, and nothing is left in Redis. {@link #callWithHandleAsync} releases
+     * the lock by itself; code that takes the handle from this future has to release it, even if the next step throws.
      *
      * <p>Stages that depend on the future run on a thread of the client that serves handles, and should not block:
-     * while one blocks, other threads serve the others, some milliseconds later. For code that may block use the
-     * {@code Async} methods with an executor of your own. A handle that nobody takes from the future is never closed,
-     * and is lost as one that nobody refers to.
+     * while one stage blocks, other threads run the other stages, some milliseconds later. For code that may block, use
+     * the {@code Async} methods of the stage with an executor of your own. If nobody takes the handle from the future,
+     * the handle is never closed, and is lost as {@link LockLost.Reason#ABANDONED} after a garbage collection.
      *
      * @throws IllegalStateException if the {@link Locks} is closed
      */
     CompletableFuture<H> acquireAsync();
 
     /**
-     * As {@link #acquireAsync()}, if the lock becomes free within a time. If Redis hangs, the future completes at most
-     * one command timeout after that time.
+     * As {@link #acquireAsync()}, if the lock becomes free within the given time. If Redis hangs, the future completes
+     * at most one command timeout after that time.
      *
      * @param wait how long to wait; zero or less to take a free lock only
-     * @return the handle, or nothing if the lock was busy; the future fails with a {@link LockUnavailableException} if
-     *     nobody knows whether it is
+     * @return a future of the handle, or of empty if the lock was busy; the future fails with a
+     *     {@link LockUnavailableException} if it is unknown whether the lock is busy
      * @throws IllegalStateException if the {@link Locks} is closed
      */
     CompletableFuture<Optional<H>> tryAcquireAsync(Duration wait);
@@ -155,8 +158,8 @@ public interface LeasedLock<H extends Handle> extends Lock {
      * }</pre>
      *
      * @throws E if the action throws it
-     * @throws LockLostException if the lock was lost before the action had ended; if the action threw as well, its
-     *     exception is thrown, and this one added to it as suppressed
+     * @throws LockLostException if the lock was lost before the action had ended; if the action threw as well, the
+     *     action's exception is thrown instead, and has this exception as a suppressed exception
      * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}; the action did not run
      */
@@ -183,10 +186,10 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * As {@link #callWithLock}, if the lock becomes free within a time.
+     * As {@link #callWithLock}, if the lock becomes free within the given time.
      *
      * @param wait how long to wait; zero or less to take a free lock only
-     * @return the action's result, or that the lock was busy
+     * @return the action's result, or {@link LockedResult#busy()} if the lock was busy
      * @throws E if the action throws it
      * @throws InterruptedException if the thread is interrupted on entry or while it waits; the action did not run
      * @throws LockLostException if the lock was lost before the action had ended
@@ -217,9 +220,9 @@ public interface LeasedLock<H extends Handle> extends Lock {
 
     /**
      * Acquires the lock for a handle, runs an action on the calling thread with the handle, releases the lock, and
-     * returns the action's result. If the lock is lost while the action runs, the thread is interrupted: once, and
-     * never after the action has ended. For work that an interrupt must not meet, {@link #acquire()} a handle in a
-     * {@code try} statement.
+     * returns the action's result. If the lock is lost while the action runs, the thread is interrupted once, and never
+     * after the action has ended. For work that must not be interrupted, call {@link #acquire()} in a {@code try}
+     * statement instead.
      *
      * <pre>{@code
      * int count = locks.reentrantLock("report").callWithHandle(held -> {
@@ -228,10 +231,11 @@ public interface LeasedLock<H extends Handle> extends Lock {
      * });
      * }</pre>
      *
-     * @throws E if the action throws it; if the lock was lost as well, the {@link LockLostException} is added to it as
-     *     suppressed
+     * @throws E if the action throws it; if the lock was lost as well, the {@link LockLostException} is a suppressed
+     *     exception of the action's exception
      * @throws LockLostException if the lock was lost before the action had ended; even if the action then threw an
-     *     {@link InterruptedException} since the loss had interrupted it, which is added as suppressed
+     *     {@link InterruptedException} because the loss interrupted it, which then is a suppressed exception of this
+     *     one
      * @throws InterruptedException if the thread is interrupted on entry or while it waits for the lock; the action did
      *     not run, and nothing is left in Redis
      * @throws IllegalStateException if the {@link Locks} is closed
@@ -257,10 +261,10 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * As {@link #callWithHandle}, if the lock becomes free within a time.
+     * As {@link #callWithHandle}, if the lock becomes free within the given time.
      *
      * @param wait how long to wait; zero or less to take a free lock only
-     * @return the action's result, or that the lock was busy
+     * @return the action's result, or {@link LockedResult#busy()} if the lock was busy
      * @throws E if the action throws it
      * @throws LockLostException if the lock was lost before the action had ended
      * @throws InterruptedException if the thread is interrupted while it waits for the lock; the action did not run
@@ -291,22 +295,23 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * Acquires the lock for a handle, starts work that is given the handle, and releases the lock when the stage of the
-     * work has completed, all without a thread that waits.
+     * Acquires the lock for a handle, starts work with the handle, and releases the lock once the stage that the work
+     * returns has completed. No thread is blocked by any of these waits.
      *
      * <pre>{@code
      * locks.reentrantLock("report:" + day)
      *         .callWithHandleAsync(held -> client.sendAsync(report(held.fencingToken()), ofString()));
      * }</pre>
      *
-     * <p>The future completes once the lock is released, with the value or the failure of the stage; with a
-     * {@link LockLostException} if the lock was lost before the stage had completed, which is added as suppressed if
-     * the stage failed as well; and with what {@link #acquire()} would throw if the lock was not acquired. A caller
-     * that completes the future before the action starts, as by {@code cancel} or {@code orTimeout}, gives up: the
-     * action does not run, and nothing is left in Redis. Afterwards that changes nothing: the work goes on, and the
-     * lock is released when its stage has completed.
+     * <p>The future completes once the lock is released, with the value or the failure of the stage. If the lock was
+     * lost before the stage had completed, the future fails with a {@link LockLostException}; if the stage failed as
+     * well, the future fails with the stage's failure, which has that exception as a suppressed exception. If the lock
+     * was not acquired, the future fails with the exception that {@link #acquire()} would throw. A caller that
+     * completes the future itself before the action starts, for instance by {@code cancel} or {@code orTimeout}, gives
+     * up: the action does not run, and nothing is left in Redis. After the action has started, completing the future
+     * changes nothing: the work goes on, and the lock is released when its stage has completed.
      *
-     * @param action starts the work, on a thread of the client that serves handles: it should not block
+     * @param action starts the work; it runs on a thread of the client that serves handles, and should not block
      * @throws IllegalStateException if the {@link Locks} is closed
      */
     default <T extends @Nullable Object> CompletableFuture<T> callWithHandleAsync(
@@ -316,11 +321,11 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * As {@link #callWithHandleAsync}, if the lock becomes free within a time.
+     * As {@link #callWithHandleAsync}, if the lock becomes free within the given time.
      *
      * @param wait how long to wait; zero or less to take a free lock only
-     * @param action starts the work, on a thread of the client that serves handles: it should not block
-     * @return the value of the stage, or that the lock was busy
+     * @param action starts the work; it runs on a thread of the client that serves handles, and should not block
+     * @return a future of the stage's value, or of {@link LockedResult#busy()} if the lock was busy
      * @throws IllegalStateException if the {@link Locks} is closed
      */
     default <T extends @Nullable Object> CompletableFuture<LockedResult<T>> tryCallWithHandleAsync(

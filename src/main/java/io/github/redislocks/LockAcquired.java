@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The event that a thread has acquired a lock: {@link LockListener#acquired}.
+ * The event that a thread or a handle has acquired a lock: {@link LockListener#acquired}.
  *
  * <pre>{@code
  * public void acquired(LockAcquired event) {
@@ -32,12 +32,12 @@ public final class LockAcquired extends LockEvent {
         this.local = local;
     }
 
-    /** An event as the library reports it; for tests of listeners. */
+    /** Makes an event of an acquisition that needed a request, for tests of listeners. */
     public static LockAcquired of(String lockName, long token, Duration waited, boolean previousHolderLost) {
         return of(lockName, token, waited, previousHolderLost, false);
     }
 
-    /** As above, of an acquisition that may have needed no request. */
+    /** Makes an event, for tests of listeners. */
     public static LockAcquired of(
             String lockName, long token, Duration waited, boolean previousHolderLost, boolean local) {
         return new LockAcquired(lockName, token, waited, previousHolderLost, local);
@@ -53,19 +53,19 @@ public final class LockAcquired extends LockEvent {
         return token;
     }
 
-    /** How long the thread waited, its requests included. */
+    /** How long the acquisition took, including its requests to Redis. */
     public Duration waited() {
         return waited;
     }
 
-    /** Whether the previous holder never released the lock, as {@link FencedLock#previousHolderLost()} says. */
+    /** Whether the previous holder did not release the lock: see {@link FencedLock#previousHolderLost()}. */
     public boolean previousHolderLost() {
         return previousHolderLost;
     }
 
     /**
-     * Whether the thread got the lock without a request to Redis, since its client kept the lock: see
-     * {@link RedisLocks.Builder#residency}. It may have waited for another thread of the client all the same.
+     * Whether the thread acquired the lock without a request to Redis, because its client keeps the lock: see
+     * {@link RedisLocks.Builder#residency}. The thread may still have waited for another thread of the client.
      */
     public boolean isLocal() {
         return local;

@@ -8,8 +8,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An event that the library reports to a {@link LockListener}. Immutable; two events of one class are equal if they say
- * the same.
+ * An event that the library reports to a {@link LockListener}. Immutable; two events of one class are equal if all
+ * their values are equal.
  *
  * @since 0.1.0
  */
@@ -17,7 +17,7 @@ public abstract class LockEvent {
 
     LockEvent() {}
 
-    /** The values of the event, each with its name. */
+    /** The values of the event, each with its name. They decide about equality. */
     abstract List<Map.Entry<String, Object>> values();
 
     @Override
@@ -30,7 +30,7 @@ public abstract class LockEvent {
         return values().hashCode();
     }
 
-    /** Names the class and what the event says, in one line. */
+    /** Names the class and the values of the event, in one line. */
     @Override
     public final String toString() {
         return values().stream()

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The event that a hold will soon have lasted for its {@link RedisLocks.Builder#maxHold maxHold}, and is then lost:
+ * The event that a hold soon reaches its {@link RedisLocks.Builder#maxHold maxHold}, and is lost then:
  * {@link LockListener#expiring}.
  *
  * <pre>{@code
@@ -31,7 +31,7 @@ public final class LockExpiring extends LockEvent {
         this.endsIn = Objects.requireNonNull(endsIn, "endsIn");
     }
 
-    /** An event as the library reports it; for tests of listeners. */
+    /** Makes an event, for tests of listeners. */
     public static LockExpiring of(String lockName, long token, String owner, Duration endsIn) {
         return new LockExpiring(lockName, token, owner, endsIn);
     }
@@ -51,7 +51,7 @@ public final class LockExpiring extends LockEvent {
         return owner;
     }
 
-    /** After how long the hold ends at the latest, from when this was seen; as a rule a third of its maxHold. */
+    /** The time from this event until the hold is lost, as a rule a third of its maxHold. */
     public Duration endsIn() {
         return endsIn;
     }

@@ -27,7 +27,7 @@ public final class LockForced extends LockEvent {
         this.by = Objects.requireNonNull(by, "by");
     }
 
-    /** An event as the library reports it; for tests of listeners. */
+    /** Makes an event, for tests of listeners. */
     public static LockForced of(String lockName, long token, String by) {
         return new LockForced(lockName, token, by);
     }
@@ -37,12 +37,12 @@ public final class LockForced extends LockEvent {
         return lockName;
     }
 
-    /** The fencing token of the hold that counts no more. */
+    /** The fencing token of the hold that was ended. */
     public long token() {
         return token;
     }
 
-    /** Which thread did it, such as {@code thread main}. */
+    /** The thread that forced the lock open, such as {@code thread main}. */
     public String by() {
         return by;
     }

@@ -8,8 +8,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The event that a client has given up a lock that it kept for its threads, by its {@link RedisLocks.Builder#residency
- * residency}: {@link LockListener#givenUp}.
+ * The event that a client has released a lock in Redis that it kept for its threads by its
+ * {@link RedisLocks.Builder#residency residency}: {@link LockListener#givenUp}.
  *
  * <pre>{@code
  * public void givenUp(LockGivenUp event) {
@@ -22,29 +22,35 @@ import org.jspecify.annotations.Nullable;
 public final class LockGivenUp extends LockEvent {
 
     /**
-     * Why a client has given up a lock. If several apply, it is the first of them in this order.
+     * Why a client has given up a lock. If several reasons apply, the first of them in this order is reported.
      *
      * @since 0.1.0
      */
     public enum Reason {
-        /** Another client wanted it, and has said so. */
+        /** Another client has asked for the lock. */
         RECALLED,
-        /** Others may have waited for it when the client got it, so the client kept it for a moment only. */
+        /**
+         * Other clients may have been waiting when this client acquired the lock, so it kept the lock only for a
+         * moment.
+         */
         CONTENDED,
         /** The client was closed. */
         CLOSED,
-        /** The client had no subscription, so nobody could have recalled it. */
+        /** The client had no subscription, so no other client could have asked for the lock. */
         NOT_LISTENING,
         /**
-         * A thread or a handle of the client needed a hold of its own in Redis: for a lease that the call named, for a
-         * handle, for a fair lock, for several locks at once, or to wait in a Condition.
+         * A call of this client needed a hold of its own in Redis: a call with a lease, for a handle, for a fair lock,
+         * for several locks at once, or that waits in a Condition.
          */
         OWN_HOLD,
-        /** The client kept more locks that no thread held than it may, and this one was not used for longest. */
+        /**
+         * The client kept more than {@link RedisLocks.Builder#maxResident} locks that no thread held, and this one was
+         * among those unused for the longest time.
+         */
         TOO_MANY,
-        /** No thread had used it for the time of the residency. */
+        /** No thread had used the lock for the time of the residency. */
         IDLE,
-        /** A thread wanted it, and the client could not give it a fencing token, also after it had asked Redis. */
+        /** The client could not make a greater fencing token for the next thread, not even with a request to Redis. */
         NO_TOKEN
     }
 
@@ -63,12 +69,12 @@ public final class LockGivenUp extends LockEvent {
         this.sinceRecall = sinceRecall;
     }
 
-    /** An event of a lock that was not recalled, as the library reports it; for tests of listeners. */
+    /** Makes an event for another reason than {@link Reason#RECALLED}, for tests of listeners. */
     public static LockGivenUp of(String lockName, Reason reason, Duration lasted, long acquisitions) {
         return new LockGivenUp(lockName, reason, lasted, acquisitions, null);
     }
 
-    /** An event of a lock that was recalled, as the library reports it; for tests of listeners. */
+    /** Makes an event of a lock that another client has asked for, for tests of listeners. */
     public static LockGivenUp recalled(String lockName, Duration lasted, long acquisitions, Duration sinceRecall) {
         return new LockGivenUp(
                 lockName, Reason.RECALLED, lasted, acquisitions, Objects.requireNonNull(sinceRecall, "sinceRecall"));
@@ -79,28 +85,28 @@ public final class LockGivenUp extends LockEvent {
         return lockName;
     }
 
-    /** Why it was given up. */
+    /** Why the lock was given up. */
     public Reason reason() {
         return reason;
     }
 
-    /** How long the client had the lock, whether a thread of it held the lock or none did. */
+    /** How long the client had the lock in Redis, whether or not one of its threads held the lock. */
     public Duration lasted() {
         return lasted;
     }
 
     /**
-     * How often threads of the client acquired the lock in that time, the first acquisition included, for which the
-     * client got the lock; without re-entries.
+     * How often threads of the client acquired the lock in that time. Includes the first acquisition, which needed a
+     * request; re-entries do not count.
      */
     public long acquisitions() {
         return acquisitions;
     }
 
     /**
-     * How long it took from the first recall that the client received until it gave the lock up; empty if the reason is
-     * another one. A thread that held the lock had that time to finish, and the release is included: until it was
-     * answered, or was left to the background since Redis did not answer.
+     * The time from when this client was first asked for the lock until it had released the lock; empty if the reason
+     * is not {@link Reason#RECALLED}. It includes the time for which a thread still held the lock, and the request that
+     * releases it, until Redis answered or the release was left to the background.
      */
     public Optional<Duration> sinceRecall() {
         return Optional.ofNullable(sinceRecall);

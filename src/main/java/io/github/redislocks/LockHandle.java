@@ -20,7 +20,8 @@ public interface LockHandle extends Handle {
     String name();
 
     /**
-     * The fencing token of this hold: greater than those of all holds of the lock before it, of threads and handles.
+     * The fencing token of this hold. It is greater than the tokens of all earlier holds of the lock, by threads or
+     * handles.
      *
      * @throws LockLostException if the hold was lost
      * @throws IllegalMonitorStateException if the handle was released

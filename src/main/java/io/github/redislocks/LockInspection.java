@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Redis knows of a lock at one moment: who holds it and who waits, over all JVMs. For people and dashboards. The
- * answer is history when it arrives, and no ground to act on.
+ * The state of a lock in Redis at one moment: its holder and its waiters, over all JVMs. It is meant for people and
+ * dashboards: it may be out of date when it arrives, so code must not decide by it.
  *
  * <pre>{@code
  * System.out.println(locks.inspect("inventory:sku-42"));
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockInspection {
 
-    /** {@value}: the most waiters of each kind that an inspection shows, so that it never holds up the server. */
+    /** An inspection shows at most {@value} waiters of each kind, so that it never blocks the server for long. */
     public static final int MAX_WAITERS = 1_000;
 
     private final String lockName;
@@ -49,13 +49,17 @@ public final class LockInspection {
         this.conditions = List.copyOf(conditions);
     }
 
-    /** Returns a value as the library makes it, for tests of code that looks at locks. */
+    /** Makes an inspection of a lock that is held or free, for tests of code that inspects locks. */
     public static LockInspection of(
             String lockName, Optional<Holder> holder, List<Waiter> queue, int queueLength, List<Waiting> conditions) {
         return of(lockName, holder, Optional.empty(), queue, queueLength, conditions);
     }
 
-    /** As above, of a lock that may be kept by nobody. */
+    /**
+     * Makes an inspection, for tests of code that inspects locks.
+     *
+     * @param keptFor for how much longer the lock is unavailable without a holder; empty if it is not
+     */
     public static LockInspection of(
             String lockName,
             Optional<Holder> holder,
@@ -71,32 +75,35 @@ public final class LockInspection {
         return lockName;
     }
 
-    /** The hold; empty if the lock is free, or kept by nobody. */
+    /** The hold; empty if the lock is free, or is unavailable without a holder ({@link #keptFor}). */
     public Optional<Holder> holder() {
         return holder;
     }
 
-    /** How much longer the lock stays taken by nobody, after {@link LockHandle#releaseAfter}; empty if it does not. */
+    /**
+     * How much longer nobody can acquire the lock although nobody holds it, since its last holder released it by
+     * {@link LockHandle#releaseAfter}; empty if the lock is held or free.
+     */
     public Optional<Duration> keptFor() {
         return keptFor;
     }
 
     /**
-     * The first places of the queue, at most {@value #MAX_WAITERS}. All threads of a JVM that wait for a lock that is
-     * not fair have one place together.
+     * The first entries of the queue, at most {@value #MAX_WAITERS}. All threads of one client that wait for a lock
+     * that is not fair share one entry; for a fair lock each thread has an entry of its own.
      */
     public List<Waiter> queue() {
         return queue;
     }
 
-    /** How many places the queue has. */
+    /** The length of the queue, including entries that {@link #queue()} leaves out. */
     public int queueLength() {
         return queueLength;
     }
 
     /**
-     * The threads that wait in the lock's Conditions, at most {@value #MAX_WAITERS} in all. Signalled threads are in
-     * the queue.
+     * The threads that wait in the lock's Conditions, at most {@value #MAX_WAITERS} in all. Threads that have been
+     * signalled are in the queue instead.
      */
     public List<Waiting> conditions() {
         return conditions;
@@ -118,15 +125,18 @@ public final class LockInspection {
         return Objects.hash(lockName, holder, keptFor, queue, queueLength, conditions);
     }
 
-    /** A line for the hold of a lock. */
+    /** Describes the hold of a lock in one line. */
     static String state(String lockName, Optional<Holder> holder, Optional<Duration> keptFor) {
         String state = holder.isPresent()
                 ? (holder.get().owner().isResidence() ? "kept by " : "held by ") + holder.get()
-                : keptFor.isPresent() ? "kept by nobody, for " + keptFor.get().toMillis() + " ms" : "free";
+                : keptFor.isPresent()
+                        ? "released, but unavailable for another "
+                                + keptFor.get().toMillis() + " ms"
+                        : "free";
         return "Lock \"" + Shown.of(lockName) + "\" " + state;
     }
 
-    /** A line for the hold, one for each place in the queue, and one for each Condition. */
+    /** Describes the hold, each entry of the queue, and each Condition, by one line each. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(state(lockName, holder, keptFor));
@@ -143,7 +153,8 @@ public final class LockInspection {
     }
 
     /**
-     * A thread of some JVM, or a {@link LockHandle}.
+     * The owner of a lock, or a waiter: a thread of some JVM, a {@link LockHandle}, or a client that keeps the lock for
+     * its threads ({@link RedisLocks.Builder#residency}).
      *
      * @since 0.1.0
      */
@@ -163,86 +174,89 @@ public final class LockInspection {
             this.threadName = threadName;
         }
 
-        /** A thread, as the library makes it; for tests of code that looks at locks. */
+        /** Makes an owner that is a thread, for tests of code that inspects locks. */
         public static Owner of(String clientId, long threadId) {
             return new Owner(clientId, Long.toString(threadId), null);
         }
 
         /**
-         * A thread or a handle, by its text: {@code host:pid:random:7}, {@code host:pid:random:h7};
-         * {@code host:pid:random:r7} is that of a client that keeps a lock.
+         * Makes an owner from its text: {@code host:pid:random:7} is a thread, {@code host:pid:random:h7} a handle, and
+         * {@code host:pid:random:r7} a client that keeps the lock for its threads.
          *
-         * @throws IllegalArgumentException if it is none of them
+         * @throws IllegalArgumentException if the text has none of these forms
          */
         public static Owner parse(String text) {
             if (!FORM.matcher(text).matches()) {
-                throw new IllegalArgumentException("\"" + Shown.of(text) + "\" is no owner of a lock, which has the"
-                        + " form host:pid:random:thread or host:pid:random:h7. If it is in the key of a lock, another"
-                        + " program uses that key: give the locks another keyPrefix.");
+                throw new IllegalArgumentException("\"" + Shown.of(text) + "\" is no owner of a lock. An owner has the"
+                        + " form host:pid:random:thread or host:pid:random:h7. If this text is in the key of a lock,"
+                        + " another program uses that key: give the locks another keyPrefix.");
             }
             int colon = text.lastIndexOf(':');
             return new Owner(text.substring(0, colon), text.substring(colon + 1), null);
         }
 
-        /** The same, with the name of its thread. */
+        /** Returns this owner with the name of its thread. */
         public Owner withThreadName(String name) {
             return new Owner(clientId, id, Objects.requireNonNull(name, "name"));
         }
 
-        /** The id of its {@link RedisLocks}, as {@link Locks#clientId()} returns it. */
+        /** The id of the owner's client, as {@link Locks#clientId()} returns it. */
         public String clientId() {
             return clientId;
         }
 
-        /** Whether it is a handle, and no thread. */
+        /** Whether the owner is a handle. */
         public boolean isHandle() {
             return id.startsWith(HANDLE);
         }
 
         /**
-         * Whether it is a whole client, which keeps the lock for its threads by its {@link RedisLocks.Builder#residency
-         * residency}. Only that client knows whether one of them has it.
+         * Whether the owner is a whole client, which keeps the lock for its threads by its
+         * {@link RedisLocks.Builder#residency residency}. Only that client knows whether one of its threads holds the
+         * lock.
          */
         public boolean isResidence() {
             return id.startsWith(RESIDENCE);
         }
 
-        /** Its {@code Thread.threadId()}; empty if it is a handle or a residence. */
+        /** The {@code Thread.threadId()} of the owner; empty if the owner is no thread. */
         public OptionalLong threadId() {
             return isHandle() || isResidence() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(id));
         }
 
         /**
-         * The name of its thread; empty if it is one of another client than the one that was asked, since Redis knows
-         * none, or a handle. Two that differ in this are equal.
+         * The name of the owner's thread; empty if the owner is no thread, or a thread of another client than the one
+         * that made the inspection, since Redis knows no names of threads. Equality ignores this name.
          */
         public Optional<String> threadName() {
             return Optional.ofNullable(threadName);
         }
 
-        /** The name that {@link RedisLocks.Builder#clientName} gave its client; empty if it gave none. */
+        /**
+         * The name of the owner's client, which {@link RedisLocks.Builder#clientName} sets; empty if it was not set.
+         */
         public Optional<String> clientName() {
             int start = clientId.lastIndexOf(':') + 1;
             int end = clientId.lastIndexOf('.');
             return end < start ? Optional.empty() : Optional.of(clientId.substring(start, end));
         }
 
-        /** The name of its host. */
+        /** The host name of the owner's client. */
         public String host() {
             return part(0);
         }
 
         /**
-         * The number of its process.
+         * The process id of the owner's client.
          *
-         * @throws IllegalStateException if the id of its client names none, as no client of this library has it
+         * @throws IllegalStateException if the id of the client contains none, so that it is no client of this library
          */
         public long pid() {
             String number = part(1);
             if (!number.matches("\\d{1,18}")) {
                 throw new IllegalStateException(
-                        "The owner \"" + Shown.of(toString()) + "\" names no process: its client"
-                                + " is none of this library, whose ids have the form host:pid:random.");
+                        "The owner \"" + Shown.of(toString()) + "\" names no process, so its client"
+                                + " does not belong to this library, whose clients have ids of the form host:pid:random.");
             }
             return Long.parseLong(number);
         }
@@ -262,20 +276,20 @@ public final class LockInspection {
             return Objects.hash(clientId, id);
         }
 
-        /** As it is written in Redis: {@code host:pid:random:thread}, or {@link LockHandle#owner()}. */
+        /** The text of the owner in Redis: {@code host:pid:random:thread}, or {@link LockHandle#owner()}. */
         @Override
         public String toString() {
             return clientId + ':' + id;
         }
 
-        /** With the name of its thread, if that is known. */
+        /** The text of the owner, with the name of its thread if that is known. */
         private String description() {
             return Shown.of(threadName == null ? toString() : this + " (\"" + threadName + "\")");
         }
     }
 
     /**
-     * A hold.
+     * A hold of a lock.
      *
      * @since 0.1.0
      */
@@ -295,22 +309,22 @@ public final class LockInspection {
             this.since = Objects.requireNonNull(since, "since");
         }
 
-        /** Returns a value as the library makes it, for tests of code that looks at locks. */
+        /** Makes a hold that began at the time that its token contains, for tests of code that inspects locks. */
         public static Holder of(Owner owner, int holds, long token, Duration remainingLease) {
             return of(owner, holds, token, remainingLease, Instant.EPOCH.plus(token, ChronoUnit.MICROS));
         }
 
-        /** As above, of a hold that began at another time than its token says. */
+        /** Makes a hold, for tests of code that inspects locks. */
         public static Holder of(Owner owner, int holds, long token, Duration remainingLease, Instant since) {
             return new Holder(owner, holds, token, remainingLease, since);
         }
 
-        /** The thread that holds the lock. */
+        /** The thread, handle or client that has the lock. */
         public Owner owner() {
             return owner;
         }
 
-        /** How often it holds the lock. */
+        /** The hold count: the number of unlocks that are still due. */
         public int holds() {
             return holds;
         }
@@ -321,18 +335,19 @@ public final class LockInspection {
         }
 
         /**
-         * Since when the lock is held, by the clock of the server: the fencing token is the time of the grant in µs, or
-         * a little more if the clock was set back. If a whole client {@link Owner#isResidence keeps} the lock, since
-         * when that has it. Of a thread of the client that was asked, which has the lock under that, since when the
-         * thread has it, as this client measured it.
+         * When the hold began, by the clock of the server. The time is computed from the fencing token, which is the
+         * time of the grant in µs, or a little more if the clock was set back. If a client {@link Owner#isResidence
+         * keeps} the lock for its threads, this is when that client acquired it; if the inspection is made by that
+         * client itself while one of its threads holds the lock, the owner is this thread, and the time is when this
+         * thread acquired the lock.
          */
         public Instant since() {
             return since;
         }
 
         /**
-         * How long Redis keeps the hold if nobody renews it. A client that keeps a lock renews it; for how long it goes
-         * on to do so without a use only that client knows.
+         * How long Redis keeps the hold if nobody renews it. A client that keeps the lock for its threads renews it;
+         * only that client knows for how long it does so without a use of the lock.
          */
         public Duration remainingLease() {
             return remainingLease;
@@ -363,7 +378,7 @@ public final class LockInspection {
     }
 
     /**
-     * A place in the queue.
+     * An entry of the queue, or a thread that waits in a Condition.
      *
      * @since 0.1.0
      */
@@ -379,31 +394,31 @@ public final class LockInspection {
             this.threads = threads;
         }
 
-        /** Returns a value as the library makes it, for tests of code that looks at locks. */
+        /** Makes a waiter whose {@link #threads} are not known, for tests of code that inspects locks. */
         public static Waiter of(Owner owner, Duration age) {
             return new Waiter(owner, age, 0);
         }
 
-        /** As above, of a place for which it is known how many wait behind it. */
+        /** Makes a waiter, for tests of code that inspects locks. */
         public static Waiter of(Owner owner, Duration age, int threads) {
             return new Waiter(owner, age, threads);
         }
 
-        /** The thread that takes the place next. */
+        /** The thread or handle that gets the lock by this entry, as far as Redis knows. */
         public Owner owner() {
             return owner;
         }
 
         /**
-         * For how many threads and asynchronous acquisitions of its client the place stands: for one if it is that of a
-         * fair lock, else for all of them. Empty if it is one of another client than the one that was asked, which
-         * alone knows. Two that differ in this are equal.
+         * The number of threads and asynchronous acquisitions for which this entry stands: one if the lock is fair,
+         * otherwise all those of the entry's client. Empty if the entry belongs to another client than the one that
+         * made the inspection, since only the entry's client knows the number. Equality ignores this number.
          */
         public OptionalInt threads() {
             return threads == 0 ? OptionalInt.empty() : OptionalInt.of(threads);
         }
 
-        /** About how long the place has been waiting. A thread that takes over a place takes over its age. */
+        /** About how long the entry has been in the queue. A thread that takes over an entry takes over its age. */
         public Duration age() {
             return age;
         }
@@ -440,12 +455,12 @@ public final class LockInspection {
             this.waiters = List.copyOf(waiters);
         }
 
-        /** Returns a value as the library makes it, for tests of code that looks at locks. */
+        /** Makes a value for tests of code that inspects locks. */
         public static Waiting of(String condition, List<Waiter> waiters) {
             return new Waiting(condition, waiters);
         }
 
-        /** The name of the Condition, or {@code #1} for the first that was only numbered. */
+        /** The name of the Condition; {@code #1} is the first Condition that was made without a name. */
         public String condition() {
             return condition;
         }

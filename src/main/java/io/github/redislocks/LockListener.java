@@ -16,65 +16,68 @@ import org.jspecify.annotations.Nullable;
  *         .build();
  * }</pre>
  *
- * <p>Many threads call the methods. The thread that locks or unlocks calls {@link #acquired}, {@link #notAcquired},
- * {@link #released} and {@link #forced} and waits for them, so they must be quick and must not lock. A thread that does
- * nothing else calls {@link #lost}, and another the other methods; if one of them blocks, it only delays the next call
- * of its thread.
+ * <p>Many threads call the methods. The thread that locks or unlocks itself calls {@link #acquiring},
+ * {@link #acquired}, {@link #notAcquired}, {@link #released} and {@link #forced}, so these methods must be quick and
+ * must not acquire locks. One thread calls only {@link #lost}, and another thread the other methods; a method that
+ * blocks only delays the next calls by the same thread.
  *
  * @since 0.1.0
  */
 public interface LockListener {
 
     /**
-     * Called when a thread or a handle begins to acquire a lock that it does not hold, by the thread that calls; not
-     * for re-entries. For listeners that need the beginning as well, such as those that trace. If one request takes
-     * several locks, this is called when it has been answered.
+     * Called by the calling thread when a thread or a handle begins to acquire a lock that it does not hold; not for
+     * re-entries. It is for listeners that need the beginning of a call as well as its end, such as tracing. If one
+     * request acquires several locks, this method is called after the reply.
      *
-     * @return what is told how this call ends, once, after the listeners; null, as by default, if nothing has to be
+     * @return an object that is notified once of the end of this call, after the listeners; null, the default, for none
      */
     default @Nullable Acquiring acquiring(String lockName) {
         return null;
     }
 
-    /** Called when a thread has acquired a lock that it did not hold; not for re-entries. */
+    /** Called when a thread or a handle has acquired a lock that it did not hold; not for re-entries. */
     default void acquired(LockAcquired event) {}
 
-    /** Called when a thread has given up acquiring a lock. */
+    /** Called when a call has ended without acquiring a lock. */
     default void notAcquired(LockNotAcquired event) {}
 
     /**
-     * Called when a thread has released a lock by its outermost unlock. A wait in a Condition is reported neither as a
-     * release nor as an acquisition; the hold with which the thread returns from it is the one that is reported as
-     * released.
+     * Called when a thread has released a lock by its outermost unlock, or a handle was released. A wait in a Condition
+     * is reported neither as a release nor as an acquisition: the later release reports the token of the hold with
+     * which the thread returned from the wait.
      */
     default void released(LockReleased event) {}
 
     /**
-     * Called when a hold has ended without its owner's unlock: once for each loss, after the lock's queries say so and
-     * after {@link #acquired} has returned for that hold. Also called for a hold that was {@link #released} if the
-     * client kept the lock by its {@link RedisLocks.Builder#residency residency} and finds it gone: for the last hold,
-     * if Redis has not confirmed the lock since its unlock, so that the lock may have been gone before. Listeners that
-     * count holds take the first of the two calls with a token for the end of that hold.
+     * Called when a hold has ended without its owner's unlock: once for each loss, when the lock's queries already
+     * report the loss, and after {@link #acquired} has returned for that hold.
+     *
+     * <p>This method may also be called for a hold for which {@link #released} was called. That happens if the client
+     * keeps the lock by its {@link RedisLocks.Builder#residency residency}, finds that Redis no longer has it, and
+     * Redis has not confirmed the lock since the last unlock: then the lock may have been lost before that unlock.
+     * Listeners that count holds should take the first of the two calls with the same token for the end of the hold.
      */
     default void lost(LockLost loss) {}
 
     /**
-     * Called when a hold has lasted for two thirds of its {@link RedisLocks.Builder#maxHold maxHold}: once for each
-     * hold that is not released before.
+     * Called when a hold has lasted for two thirds of its {@link RedisLocks.Builder#maxHold maxHold}, once for each
+     * such hold.
      */
     default void expiring(LockExpiring event) {}
 
     /**
-     * Called when this client has given up a lock that it kept by its {@link RedisLocks.Builder#residency residency}. A
-     * kept lock that is lost is not reported here, but to {@link #lost} if a thread held it, or may have. If listeners
-     * are so slow that very many of these events wait for them, further ones are left out, and counted in the log.
+     * Called when this client has given up a lock that it kept by its {@link RedisLocks.Builder#residency residency}.
+     * If a kept lock is lost, this method is not called; {@link #lost} is called if a thread held the lock, or may have
+     * held it. If listeners are so slow that very many of these events wait for them, further events are dropped, and
+     * their number is logged.
      */
     default void givenUp(LockGivenUp event) {}
 
-    /** Called when a thread of this client has forced a lock open, by that thread. */
+    /** Called when a thread of this client has forced a lock open: {@link FencedLock#forceUnlock}. */
     default void forced(LockForced event) {}
 
-    /** Called when Redis has confirmed renewals of holds. */
+    /** Called when Redis has confirmed renewals of holds; one call may report several renewals. */
     default void renewed(LocksRenewed event) {}
 
     /** Called when Redis does not answer. A server that fails repeatedly within seconds is reported once. */
@@ -84,17 +87,17 @@ public interface LockListener {
     default void outageEnded(RedisOutage outage) {}
 
     /**
-     * A call for a lock that a listener wants to follow to its end. One of the methods is called once, by the thread
-     * that tells the listeners of the end.
+     * Follows one acquisition to its end. One of the two methods is called, once, by the thread that notifies the
+     * listeners of that end.
      *
      * @since 0.1.0
      */
     interface Acquiring {
 
-        /** The lock was acquired. */
+        /** Called when the acquisition has succeeded. */
         void acquired(LockAcquired event);
 
-        /** The call has ended without the lock. */
+        /** Called when the acquisition has ended without the lock. */
         void notAcquired(LockNotAcquired event);
     }
 }

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * A hold that ended without its owner's unlock.
+ * The event that a hold has ended without its owner's unlock: {@link LockListener#lost}.
  *
  * <pre>{@code
  * RedisLocks locks = RedisLocks.builder()
@@ -34,7 +34,7 @@ public final class LockLost extends LockEvent implements Serializable {
         this.reason = Objects.requireNonNull(reason, "reason");
     }
 
-    /** A loss, as the library reports it; for tests of code that hears of losses. */
+    /** Makes an event, for tests of code that handles losses. */
     public static LockLost of(String lockName, long token, String owner, Reason reason) {
         return new LockLost(lockName, token, owner, reason);
     }
@@ -50,9 +50,9 @@ public final class LockLost extends LockEvent implements Serializable {
     }
 
     /**
-     * The owner of the hold: {@code thread} and the thread's name, as it was when the loss was seen; {@code handle} and
-     * the number by which {@link LockHandle#owner()} ends; or that a thread has unlocked since: see
-     * {@link LockListener#lost}.
+     * A description of the owner for people: {@code thread} and the name that the thread had when the loss was noticed;
+     * {@code handle} and the number at the end of {@link LockHandle#owner()}; or the words {@code a thread that has
+     * unlocked it since}, for a loss that was noticed after the unlock: see {@link LockListener#lost}.
      */
     public String owner() {
         return owner;
@@ -73,33 +73,37 @@ public final class LockLost extends LockEvent implements Serializable {
     }
 
     /**
-     * Why a hold ended without its owner's unlock. Later versions may have more of them: have a default for the rest.
+     * Why a hold ended without its owner's unlock. Later versions may add reasons, so a {@code switch} needs a default.
      *
      * @since 0.1.0
      */
     public enum Reason {
-        /** The lease ran out: a named lease was too short, or the process stood still longer than the lease. */
-        EXPIRED("its lease ran out. Name no lease to have it renewed, or a longer one; a process that stands"
-                + " still for longer than the lease needs fencing tokens."),
         /**
-         * Redis replied that another owner or nobody holds the lock: it was forced open, or its key was deleted or
-         * lost.
+         * The lease ran out: a lease that is not renewed was too short, or the process was paused for longer than the
+         * lease.
          */
-        TAKEN("Redis no longer knows this hold: it was forced, deleted, or the server lost its data."),
+        EXPIRED("its lease ran out. Lock without a lease to have the hold renewed, or with a longer lease; if the"
+                + " process may be paused for longer than the lease, use fencing tokens."),
         /**
-         * No renewal was confirmed before the deadline, after which the hold is no longer valid: Redis did not answer,
-         * refused, or had too few replicas confirm the renewal.
+         * Redis replied that another owner or nobody holds the lock: the lock was forced open, its key was deleted, or
+         * the server lost its data.
+         */
+        TAKEN(
+                "Redis no longer has this hold: the lock was forced open, its key was deleted, or the server lost its data."),
+        /**
+         * No renewal was confirmed before the deadline of the hold: Redis did not answer or refused, or too few
+         * replicas confirmed the renewal.
          */
         UNCONFIRMED("no renewal was confirmed in time: Redis did not answer or refused, or too few replicas confirmed"
                 + " it. See the log of the outage for the cause."),
-        /** The thread that held it has ended without unlocking, or nobody has its handle any more to close it. */
-        ABANDONED("its thread had ended without unlock, or its handle was dropped without close()."),
-        /** The {@link RedisLocks} that it came from was closed. */
-        CLOSED("the RedisLocks was closed before unlock."),
-        /** The hold had lasted for its {@link RedisLocks.Builder#maxHold maxHold}. */
+        /** The thread of the hold has ended without {@code unlock()}, or nobody refers to its handle any more. */
+        ABANDONED("its thread ended without unlock(), or its handle was dropped without close()."),
+        /** The {@link RedisLocks} of the lock was closed before the hold was released. */
+        CLOSED("the RedisLocks was closed before unlock()."),
+        /** The hold has reached its {@link RedisLocks.Builder#maxHold maxHold}. */
         HELD_TOO_LONG(
-                "it had lasted for its maxHold. Name a longer maxHold if the work takes that long; if it does not,"
-                        + " see what kept it.");
+                "it reached its maxHold. Set a longer maxHold if the work takes that long; otherwise find out what"
+                        + " delayed the work.");
 
         /** The explanation in the message of an exception. */
         final String explanation;

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The event that a thread has given up acquiring a lock: {@link LockListener#notAcquired}.
+ * The event that a call has ended without acquiring a lock: {@link LockListener#notAcquired}.
  *
  * <pre>{@code
  * public void notAcquired(LockNotAcquired event) {
@@ -28,7 +28,7 @@ public final class LockNotAcquired extends LockEvent {
         this.outcome = Objects.requireNonNull(outcome, "outcome");
     }
 
-    /** An event as the library reports it; for tests of listeners. */
+    /** Makes an event, for tests of listeners. */
     public static LockNotAcquired of(String lockName, Duration waited, Outcome outcome) {
         return new LockNotAcquired(lockName, waited, outcome);
     }
@@ -38,18 +38,18 @@ public final class LockNotAcquired extends LockEvent {
         return lockName;
     }
 
-    /** How long the thread tried. */
+    /** How long the call tried to acquire the lock. */
     public Duration waited() {
         return waited;
     }
 
-    /** Why it gave up. */
+    /** Why the lock was not acquired. */
     public Outcome outcome() {
         return outcome;
     }
 
     /**
-     * Why a thread gave up acquiring a lock. Later versions may have more of them: have a default for the rest.
+     * Why a call has ended without the lock. Later versions may add outcomes, so a {@code switch} needs a default.
      *
      * @since 0.1.0
      */

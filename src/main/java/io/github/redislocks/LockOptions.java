@@ -10,8 +10,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of one lock object that differ from those of its {@link Locks}. Immutable: each method returns a copy. What
- * is not set is as in the client.
+ * Settings of one lock object that differ from those of its {@link Locks}. Settings that are not set here are those of
+ * the client. Immutable: each method returns a copy.
  *
  * <pre>{@code
  * FencedLock nightly = locks.reentrantLock("report", LockOptions.defaults().lease(Duration.ofMinutes(5)).fair(true));
@@ -26,7 +26,7 @@ public final class LockOptions {
 
     private static final LockOptions DEFAULTS = new LockOptions(new Values());
 
-    /** The values, which change only while a copy is made; null where the client's count. */
+    /** The values, which change only while a copy is made. A value that is null stands for the client's setting. */
     private static final class Values implements Cloneable {
         @Nullable
         Duration lease;
@@ -72,23 +72,23 @@ public final class LockOptions {
             throw new IllegalArgumentException(
                     "The fixedLease is " + Shown.of(lease) + ", and the maxHold of the same options "
                             + Shown.of(maxHold)
-                            + ": a hold cannot last longer than its maxHold. Name a fixedLease of at most that, or"
-                            + " no maxHold, since nobody renews a fixed lease.");
+                            + ": a hold cannot last longer than its maxHold. Set a fixedLease of at most that, or"
+                            + " no maxHold, since a fixed lease is not renewed anyway.");
         }
         Duration residency = Objects.requireNonNullElse(values.residency, Duration.ZERO);
         boolean kept = !residency.isZero();
         if (kept && values.fair) {
             throw new IllegalArgumentException(
-                    "The residency is " + Shown.of(residency) + ", of a fair lock: the threads"
-                            + " of a client that keeps a lock go before those of others, and a fair lock serves all by their"
-                            + " arrival. Name no residency, or fair(false).");
+                    "The residency is " + Shown.of(residency) + ", and the lock is fair: a client that"
+                            + " keeps a lock serves its own threads first, and a fair lock serves all threads in order of arrival."
+                            + " Set no residency, or fair(false).");
         }
         if (kept && maxHold != null && !maxHold.isZero()) {
             throw new IllegalArgumentException(
                     "The residency is " + Shown.of(residency) + ", and the maxHold of the same"
                             + " options " + Shown.of(maxHold)
-                            + ": a client renews what it keeps, whichever thread has it, so no hold would end by"
-                            + " itself. Name only one of them.");
+                            + ": a client renews a lock that it keeps, whichever of its threads holds it, so the maxHold would"
+                            + " end no hold. Set only one of them.");
         }
         this.values = values;
     }
@@ -99,14 +99,14 @@ public final class LockOptions {
         return new LockOptions(changed);
     }
 
-    /** All settings of the client; not fair. */
+    /** Returns options that change nothing: all settings are those of the client, and the lock is not fair. */
     public static LockOptions defaults() {
         return DEFAULTS;
     }
 
     /**
-     * Sets the lease that Redis keeps for holds, which are renewed after each third of it while their thread and
-     * process live. A short lease frees the lock of a crashed holder sooner; a long lease outlasts longer pauses and
+     * Sets the lease of holds, which are renewed after each third of the lease while their thread and process live.
+     * With a short lease the lock of a crashed holder is free sooner; with a long lease holds survive longer pauses and
      * outages.
      *
      * @param time 100 ms to 24 h
@@ -121,8 +121,8 @@ public final class LockOptions {
     }
 
     /**
-     * Sets a lease that is not renewed, so that holds end with it at the latest. Every method without a lease then
-     * behaves as the method with this lease, for instance {@code lock()} as {@link FencedLock#lock(Duration)}.
+     * Sets a lease that is not renewed, so that holds end with this lease at the latest. Every method without a lease
+     * then behaves as the method with this lease, for instance {@code lock()} as {@link FencedLock#lock(Duration)}.
      *
      * @param time 100 ms to 24 h
      * @throws IllegalArgumentException if it is shorter or longer, or longer than a {@link #maxHold} of these options
@@ -136,7 +136,7 @@ public final class LockOptions {
     }
 
     /**
-     * Sets how long {@code lock()} goes on trying, from the start of an outage of Redis.
+     * Sets for how long {@code lock()} goes on trying during an outage of Redis, counted from the start of the outage.
      *
      * @param time 0, to give up at the first failure, to 24 h
      * @throws IllegalArgumentException if it is negative or longer
@@ -157,9 +157,9 @@ public final class LockOptions {
     /**
      * Sets whether a thread that has lost the lock may lock it again before {@code unlock()} has thrown the loss. By
      * default it may: the lock is acquired anew, with a hold count of 1. With {@code false} every method that would
-     * acquire it throws that {@link LockLostException} instead, so that a re-entry that succeeds proves that the outer
-     * hold lasts. The thread then has to call {@code unlock()} as often as it locked, even if it no longer holds the
-     * lock. A {@link LockHandle} belongs to no thread and ignores this option.
+     * acquire the lock throws that {@link LockLostException} instead, so that a re-entry that succeeds proves that the
+     * outer hold lasts. The thread then has to call {@code unlock()} as often as it locked, even if it no longer holds
+     * the lock. A {@link LockHandle} belongs to no thread and ignores this option.
      */
     public LockOptions relockAfterLoss(boolean allowed) {
         return with(copy -> copy.relockAfterLoss = allowed);
@@ -171,9 +171,9 @@ public final class LockOptions {
     }
 
     /**
-     * Sets how long a hold may last, instead of the client's {@link RedisLocks.Builder#maxHold}. It is lost then, as
-     * {@link LockLost.Reason#HELD_TOO_LONG}; a third of the time before, a warning is logged. Of several locks that are
-     * acquired together, the time counts from the acquisition of the last.
+     * Sets how long a hold may last, instead of the client's {@link RedisLocks.Builder#maxHold}. When this time is
+     * over, the hold is lost as {@link LockLost.Reason#HELD_TOO_LONG}; when two thirds of the time are over, a warning
+     * is logged. If several locks are acquired together, the time counts from the acquisition of the last lock.
      *
      * @param time 100 ms to 30 days; zero for no limit
      * @throws IllegalArgumentException if it is shorter or longer, or shorter than a {@link #fixedLease} of these
@@ -185,7 +185,7 @@ public final class LockOptions {
     }
 
     /**
-     * Sets for how long the client keeps the lock when no thread holds it any more, instead of the client's
+     * Sets for how long the client keeps the lock after its last thread has unlocked it, instead of the client's
      * {@link RedisLocks.Builder#residency}.
      *
      * @param time 1 ms to 24 h; zero to release the lock at its unlock
@@ -205,7 +205,7 @@ public final class LockOptions {
         return values.renewed;
     }
 
-    /** The settings of a client, replaced by those that are set here. */
+    /** Returns the settings of a client, with those replaced that are set here. */
     Settings over(Settings client) {
         Settings settings = client;
         if (values.lease != null) {

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The event that a thread has released a lock: {@link LockListener#released}.
+ * The event that a thread or a handle has released a lock: {@link LockListener#released}.
  *
  * <pre>{@code
  * public void released(LockReleased event) {
@@ -30,12 +30,12 @@ public final class LockReleased extends LockEvent {
         this.keptFor = Objects.requireNonNull(keptFor, "keptFor");
     }
 
-    /** An event as the library reports it; for tests of listeners. */
+    /** Makes an event of a lock that is free after the release, for tests of listeners. */
     public static LockReleased of(String lockName, long token, Duration held) {
         return of(lockName, token, held, Duration.ZERO);
     }
 
-    /** As above, of a lock that stays taken by nobody for a time. */
+    /** Makes an event, for tests of listeners. */
     public static LockReleased of(String lockName, long token, Duration held, Duration keptFor) {
         return new LockReleased(lockName, token, held, keptFor);
     }
@@ -50,12 +50,15 @@ public final class LockReleased extends LockEvent {
         return token;
     }
 
-    /** How long the thread held the lock. */
+    /** How long the thread or handle held the lock. */
     public Duration held() {
         return held;
     }
 
-    /** How much longer the lock stays taken by nobody, after {@link LockHandle#releaseAfter}; zero if it is free. */
+    /**
+     * How much longer nobody can acquire the lock, since it was released by {@link LockHandle#releaseAfter}; zero if
+     * the lock is free.
+     */
     public Duration keptFor() {
         return keptFor;
     }

@@ -6,8 +6,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An entry of a list of locks: {@link RedisLocks#list}. For people and dashboards; the answer is history when it
- * arrives, and no ground to act on. {@link Locks#inspect} says more of one lock.
+ * The state of one lock in a list of locks: {@link RedisLocks#list}. It is meant for people and dashboards: it may be
+ * out of date when it arrives, so code must not decide by it. {@link Locks#inspect} shows more of one lock.
  *
  * @since 0.1.0
  */
@@ -32,7 +32,7 @@ public final class LockSummary {
         this.conditionLength = conditionLength;
     }
 
-    /** Returns a value as the library makes it, for tests of code that looks at locks. */
+    /** Makes a summary, for tests of code that lists locks. */
     public static LockSummary of(
             String lockName,
             Optional<LockInspection.Holder> holder,
@@ -47,22 +47,25 @@ public final class LockSummary {
         return lockName;
     }
 
-    /** The hold; empty if the lock is free, or kept by nobody. */
+    /** The hold; empty if the lock is free, or is unavailable without a holder ({@link #keptFor}). */
     public Optional<LockInspection.Holder> holder() {
         return holder;
     }
 
-    /** How much longer the lock stays taken by nobody, after {@link LockHandle#releaseAfter}; empty if it does not. */
+    /**
+     * How much longer nobody can acquire the lock although nobody holds it, since its last holder released it by
+     * {@link LockHandle#releaseAfter}; empty if the lock is held or free.
+     */
     public Optional<Duration> keptFor() {
         return keptFor;
     }
 
-    /** How many places the queue has: see {@link LockInspection#queue()}. */
+    /** The length of the queue, in entries as {@link LockInspection#queue()} shows them. */
     public int queueLength() {
         return queueLength;
     }
 
-    /** How many threads wait in Conditions of the lock. */
+    /** The number of threads that wait in Conditions of the lock. */
     public int conditionLength() {
         return conditionLength;
     }
@@ -82,7 +85,7 @@ public final class LockSummary {
         return Objects.hash(lockName, holder, keptFor, queueLength, conditionLength);
     }
 
-    /** Returns one line. */
+    /** Describes the hold and the waiters in one line. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(LockInspection.state(lockName, holder, keptFor));

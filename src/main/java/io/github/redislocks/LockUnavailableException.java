@@ -5,9 +5,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown if Redis gave no answer, or refused, so that it is not known whether the lock is free. The message names the
- * server, how long the call tried, and whether a hold may exist in Redis. If one may exist, the library ends it as soon
- * as Redis is back, and its lease ends it at the latest. After a failed acquisition the caller does not hold the lock.
+ * Thrown if Redis did not answer or refused, so that it is unknown whether the lock is free. The message names the
+ * server, and says how long the call tried and whether a hold of the caller may exist in Redis. If such a hold may
+ * exist, the library ends it as soon as Redis is back, and it ends with its lease at the latest. After a failed
+ * acquisition the caller does not hold the lock.
  *
  * <pre>{@code
  * try {
@@ -25,27 +26,35 @@ public final class LockUnavailableException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     /**
-     * The reason why the caller did not get a lock. Later versions may have more reasons: have a default.
+     * Why the caller did not get a lock. Later versions may add reasons, so a {@code switch} needs a default.
      *
      * @since 0.1.0
      */
     public enum Reason {
-        /** The server gave no usable answer in time: it is away, hangs, or the connection failed. */
+        /** The server gave no usable answer in time: the server is away or hangs, or the connection failed. */
         UNANSWERED,
-        /** The server refused the request: the user lacks a right, its memory is full, or it is a replica. */
+        /**
+         * The server refused the request: the user lacks a right, the server's memory is full, or the server is a
+         * replica.
+         */
         REFUSED,
         /**
          * The server is unsuitable for locks: it is too old, a replica, or one node of a cluster, or it refuses this
          * user a command.
          */
         UNSUITABLE,
-        /** Fewer replicas than {@code replicaAcks} confirmed what was written. */
+        /** Fewer replicas confirmed the hold than {@link RedisLocks.Builder#replicaAcks} demands. */
         TOO_FEW_REPLICAS,
-        /** The server has just become the master, and {@code failoverGrace} is not over. */
+        /**
+         * The server has just become the master, and the time of {@link RedisLocks.Builder#failoverGrace} is not over.
+         */
         FAILOVER_GRACE,
-        /** Too many masters of a quorum have just started, and their {@code restartDelay} is not over. */
+        /**
+         * Too many masters of a quorum have just started, and their {@link RedisLocks.Builder#restartDelay} is not
+         * over.
+         */
         RESTART_DELAY,
-        /** Replies took longer than the lease, so that each grant had ended when its reply came. */
+        /** The replies took longer than the lease, so that each hold had already ended when its reply came. */
         LEASE_TOO_SHORT
     }
 
@@ -63,8 +72,9 @@ public final class LockUnavailableException extends RuntimeException {
     }
 
     /**
-     * Begins one as the library throws it; for tests of code that catches it, and for what takes the library's place.
-     * Unless more is said, it is about no lock, no hold may exist, and no request has failed.
+     * Returns a builder of an exception as the library throws it, for tests of code that catches it, and for other
+     * implementations of {@link Locks}. By default the exception names no lock, says that no hold may exist, and has no
+     * cause.
      *
      * <pre>{@code
      * throw LockUnavailableException.builder(Reason.UNANSWERED, "localhost:6379", "Redis does not answer.")
@@ -73,7 +83,7 @@ public final class LockUnavailableException extends RuntimeException {
      *         .build();
      * }</pre>
      *
-     * @param reason what kept the caller from the lock
+     * @param reason why the caller did not get the lock
      * @param server the address of the server
      * @param message what was wrong, and what to do
      */
@@ -101,19 +111,21 @@ public final class LockUnavailableException extends RuntimeException {
             this.message = Objects.requireNonNull(message, "message");
         }
 
-        /** The name of the lock that it is about; null if it is about none. */
+        /** Sets the name of the lock; null if the exception concerns no single lock. */
         public Builder lockName(@Nullable String name) {
             lockName = name;
             return this;
         }
 
-        /** Whether a request may have been executed unanswered. */
+        /** Sets whether Redis may have executed a request that it did not answer, so that a hold may exist. */
         public Builder holdMayExist(boolean mayExist) {
             holdMayExist = mayExist;
             return this;
         }
 
-        /** The request that failed; null if all were answered, as in a grace after a failover. */
+        /**
+         * Sets the failure of the request; null if all requests were answered, for instance during the failoverGrace.
+         */
         public Builder cause(@Nullable RedisRequestException failed) {
             cause = failed;
             return this;
@@ -130,17 +142,20 @@ public final class LockUnavailableException extends RuntimeException {
         return reason;
     }
 
-    /** The name of the lock; null if no lock was asked for yet, as when a client connects. */
+    /** The name of the lock; null if the call concerned no single lock, for instance while a client connects. */
     public @Nullable String lockName() {
         return lockName;
     }
 
-    /** The address of the server, or those of all masters of a quorum. */
+    /** The address of the server, or the addresses of all masters of a quorum. */
     public String server() {
         return server;
     }
 
-    /** Whether a request may have been executed unanswered, so that a hold may exist until it is cleaned up. */
+    /**
+     * Whether Redis may have executed a request that it did not answer, so that a hold may exist until the library or
+     * the lease ends it.
+     */
     public boolean holdMayExist() {
         return mayExist;
     }

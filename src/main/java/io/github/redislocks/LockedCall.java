@@ -3,15 +3,15 @@ package io.github.redislocks;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An action under a lock that returns a value and may throw: {@link LeasedLock#callWithLock}.
+ * An action that runs while its thread holds a lock, returns a value and may throw: {@link LeasedLock#callWithLock}.
  *
  * <pre>{@code
  * LockedCall<Integer, IOException> read = () -> Integer.parseInt(Files.readString(counter));
  * int count = lock.callWithLock(read);
  * }</pre>
  *
- * @param <T> what it returns
- * @param <E> what it may throw; {@link RuntimeException} if nothing is declared
+ * @param <T> the type of the value
+ * @param <E> the exception that the action may throw; {@link RuntimeException} if it declares none
  * @since 0.1.0
  */
 @FunctionalInterface

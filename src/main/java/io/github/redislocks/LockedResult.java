@@ -6,14 +6,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of {@link LeasedLock#tryCallWithLock}: what the action returned, or that it did not run because the lock
- * was busy. Unlike {@link java.util.Optional}, it distinguishes an action that returned null from one that did not run.
+ * The result of {@link LeasedLock#tryCallWithLock}: the value that the action returned, or the fact that the action did
+ * not run because the lock was busy. Unlike {@link java.util.Optional}, it distinguishes an action that returned null
+ * from an action that did not run.
  *
  * <pre>{@code
  * Receipt receipt = lock.tryCallWithLock(Duration.ofSeconds(2), this::pay).orElseThrow(BusyException::new);
  * }</pre>
  *
- * @param <T> what the action returns
+ * @param <T> the type of the action's value
  * @since 0.1.0
  */
 public final class LockedResult<T extends @Nullable Object> {
@@ -34,7 +35,7 @@ public final class LockedResult<T extends @Nullable Object> {
     }
 
     /** The result of an action that did not run, since the lock was busy. */
-    @SuppressWarnings("unchecked") // It has no value.
+    @SuppressWarnings("unchecked") // BUSY has no value, so its type does not matter.
     public static <T extends @Nullable Object> LockedResult<T> busy() {
         return (LockedResult<T>) BUSY;
     }
@@ -47,7 +48,7 @@ public final class LockedResult<T extends @Nullable Object> {
     /**
      * Returns the result of the action.
      *
-     * @throws NoSuchElementException if it did not run
+     * @throws NoSuchElementException if the action did not run
      */
     public T get() {
         return orElseThrow(() -> new NoSuchElementException(
@@ -62,7 +63,7 @@ public final class LockedResult<T extends @Nullable Object> {
     /**
      * Returns the result of the action.
      *
-     * @throws X if it did not run
+     * @throws X if the action did not run
      */
     public <X extends Throwable> T orElseThrow(Supplier<? extends X> exception) throws X {
         if (!ran) {
@@ -71,7 +72,7 @@ public final class LockedResult<T extends @Nullable Object> {
         return value();
     }
 
-    @SuppressWarnings("NullAway") // T may itself stand for what can be null.
+    @SuppressWarnings("NullAway") // T may be a type that permits null.
     private T value() {
         return value;
     }

@@ -1,14 +1,14 @@
 package io.github.redislocks;
 
 /**
- * An action under a lock that returns nothing and may throw: {@link LeasedLock#runWithLock}.
+ * An action that runs while its thread holds a lock, returns nothing and may throw: {@link LeasedLock#runWithLock}.
  *
  * <pre>{@code
  * LockedRun<IOException> write = () -> Files.writeString(counter, "0");
  * lock.runWithLock(write);
  * }</pre>
  *
- * @param <E> what it may throw; {@link RuntimeException} if nothing is declared
+ * @param <E> the exception that the action may throw; {@link RuntimeException} if it declares none
  * @since 0.1.0
  */
 @FunctionalInterface

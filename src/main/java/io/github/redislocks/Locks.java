@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.Collection;
 
 /**
- * A factory of locks by name. {@link RedisLocks} implements it on Redis; tests and frameworks may give an application
- * another implementation, or one that wraps it.
+ * A factory of locks by name. {@link RedisLocks} implements it on Redis. Tests and frameworks may give an application
+ * another implementation, or a wrapper of {@link RedisLocks}.
  *
  * <pre>{@code
  * class Shop {
@@ -24,7 +24,8 @@ import java.util.Collection;
 public interface Locks extends AutoCloseable {
 
     /**
-     * Returns the lock with a name, with the options of this factory: {@link #reentrantLock(String, LockOptions)}.
+     * Returns the lock with a name, with the settings of this factory, as {@link #reentrantLock(String, LockOptions)}
+     * with {@link LockOptions#defaults()}.
      *
      * @param name 1 to 4096 bytes in UTF-8; any well-formed text
      * @throws IllegalArgumentException if the name cannot work
@@ -33,8 +34,8 @@ public interface Locks extends AutoCloseable {
     FencedLock reentrantLock(String name);
 
     /**
-     * Returns the lock with a name, with options of its own; sends nothing. All lock objects with the same name are one
-     * lock, in all JVMs that use the same Redis and key prefix; the options belong to the object.
+     * Returns the lock with a name, with the given options. Sends nothing to Redis. All lock objects with the same name
+     * are one lock, in all JVMs that use the same Redis and key prefix; the options belong to the object.
      *
      * @param name 1 to 4096 bytes in UTF-8; any well-formed text
      * @throws IllegalArgumentException if the name or the options cannot work
@@ -44,21 +45,22 @@ public interface Locks extends AutoCloseable {
     FencedLock reentrantLock(String name, LockOptions options);
 
     /**
-     * Returns the locks with several names as one, with the options of this factory: {@link #multiLock(Collection,
-     * LockOptions)}.
+     * Returns the locks with several names as one lock, with the settings of this factory, as
+     * {@link #multiLock(Collection, LockOptions)} with {@link LockOptions#defaults()}.
      *
      * @param names at least one, each as for {@link #reentrantLock(String)}
-     * @throws IllegalArgumentException if there is no name, or one cannot work
+     * @throws IllegalArgumentException if there is no name, or a name cannot work
      * @throws IllegalStateException if this is closed
      */
     MultiLock multiLock(Collection<String> names);
 
     /**
-     * Returns the locks with several names as one, with options of its own; sends nothing. An owner has all locks or
-     * none. Callers do not wait for each other in a circle, in whatever order and how often they name the locks.
+     * Returns the locks with several names as one lock, with the given options. Sends nothing to Redis. An owner has
+     * all of the locks or none. Callers cannot deadlock, whatever the order in which they name the locks: see
+     * {@link MultiLock}.
      *
-     * @param names at least one, each as for {@link #reentrantLock(String)}
-     * @throws IllegalArgumentException if there is no name, or one or the options cannot work
+     * @param names at least one, each as for {@link #reentrantLock(String)}; a repeated name counts once
+     * @throws IllegalArgumentException if there is no name, or a name or the options cannot work
      * @throws IllegalStateException if this is closed
      * @throws UnsupportedOperationException for fair locks on a quorum
      */
@@ -74,7 +76,8 @@ public interface Locks extends AutoCloseable {
     LockInspection inspect(String name);
 
     /**
-     * Runs for leader of a name, with default options: {@link #leadership(String, LeaderWork, LeaderOptions)}.
+     * Makes a candidate for leader, as {@link #leadership(String, LeaderWork, LeaderOptions)} with
+     * {@link LeaderOptions#defaults()}.
      *
      * @throws IllegalArgumentException if the name cannot work
      * @throws IllegalStateException if this is closed
@@ -84,12 +87,12 @@ public interface Locks extends AutoCloseable {
     }
 
     /**
-     * Runs for leader of a name until it is closed: whenever it has the lock of that name, the work leads for a term,
-     * on a thread of its own. Returns at once. At most one candidate leads at a time, here and in all other JVMs; those
-     * that wait need no thread.
+     * Makes a candidate for leader, which competes for the lock of the given name until the returned object is closed.
+     * Whenever the candidate acquires the lock, it leads for a term: the work runs, on a thread of its own. Returns at
+     * once. At most one candidate for a name leads at a time, over all JVMs. Candidates that wait need no thread.
      *
-     * <p>The lock is the same as {@link #reentrantLock} has under that name. Two candidates of one name in one process
-     * are rivals like any others.
+     * <p>The lock is the lock that {@link #reentrantLock} returns for that name. Two candidates for one name in one
+     * process compete as candidates in two processes do.
      *
      * @throws IllegalArgumentException if the name or the options cannot work
      * @throws IllegalStateException if this is closed
@@ -105,27 +108,30 @@ public interface Locks extends AutoCloseable {
                 this::isClosed);
     }
 
-    /** The id of this client in Redis and in the log: {@code host:pid:random}, or {@code host:pid:name.random}. */
+    /**
+     * The id of this client in Redis and in the log: {@code host:pid:random}, or {@code host:pid:name.random} if the
+     * client has a name.
+     */
     String clientId();
 
-    /** Whether {@link #close()} has begun. */
+    /** Whether one of the close methods has been called. */
     boolean isClosed();
 
     /**
-     * Closes after the work under locks has ended: refuses at once to acquire locks, also to threads that wait; lets
-     * threads that hold locks finish within the given time; and then does what {@link #close()} does. For a service
-     * that stops: holders finish, and no hold is lost unless its work takes longer. The work of leaders is told to
-     * stop.
+     * Closes after the work under locks has ended. From the call on no lock can be acquired, and threads that wait for
+     * a lock get an {@link IllegalStateException}; the work of leaders is asked to stop. Owners that hold locks may
+     * finish within the given time. Then this method does what {@link #close()} does. So in a service that stops no
+     * hold is lost, unless its work takes longer than the given time.
      *
-     * @param drain how long holders may go on; zero is the same as {@link #close()}
-     * @throws IllegalArgumentException if it is negative
+     * @param drain how long owners may keep their locks; zero is the same as {@link #close()}
+     * @throws IllegalArgumentException if the time is negative
      */
     void close(Duration drain);
 
     /**
-     * Ends all work: refuses new calls, wakes waiting ones with {@link IllegalStateException}, reports what is still
-     * held as lost ({@link LockLost.Reason#CLOSED}), and releases it. A second call, also at the same time, returns
-     * when the first has done that.
+     * Closes at once: refuses new calls, ends waits with {@link IllegalStateException}, reports locks that are still
+     * held as lost ({@link LockLost.Reason#CLOSED}), and releases them. A second call, even a concurrent one, returns
+     * when the first has finished.
      */
     @Override
     void close();

@@ -5,7 +5,7 @@ import java.util.Map;
 
 /**
  * The event that Redis has confirmed renewals of holds: {@link LockListener#renewed}. Renewals in quick succession are
- * one event.
+ * reported by one event.
  *
  * <pre>{@code
  * public void renewed(LocksRenewed event) {
@@ -23,12 +23,12 @@ public final class LocksRenewed extends LockEvent {
         this.count = count;
     }
 
-    /** An event as the library reports it; for tests of listeners. */
+    /** Makes an event, for tests of listeners. */
     public static LocksRenewed of(long count) {
         return new LocksRenewed(count);
     }
 
-    /** How many renewals were confirmed; a hold that was renewed twice counts twice. */
+    /** The number of confirmed renewals; a hold that was renewed twice counts twice. */
     public long count() {
         return count;
     }

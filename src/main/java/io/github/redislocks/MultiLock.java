@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 
 /**
- * Several locks as one {@link java.util.concurrent.locks.Lock}: a thread or a handle has all of them or none.
+ * Several locks as one {@link java.util.concurrent.locks.Lock}: a thread or a handle has all of the locks or none.
  * {@link Locks#multiLock} makes it.
  *
  * <pre>{@code
@@ -18,20 +18,20 @@ import java.util.concurrent.locks.Condition;
  * }
  * }</pre>
  *
- * <p><b>Order.</b> The locks are asked for one after the other, sorted by their names, in whatever order and how often
- * the caller names them. So threads that want overlapping sets never wait for each other in a circle, here and in other
- * JVMs. A thread that has a lock already when it asks for several is outside that order, as with any nested locks.
+ * <p><b>Order.</b> The locks are acquired in the order of their names, whatever the order in which the caller names
+ * them. So threads that want overlapping sets of locks cannot deadlock, not even across JVMs. A thread that already
+ * holds a lock when it acquires several others breaks this order, and can deadlock as with any nested locks.
  *
- * <p><b>All or nothing.</b> If one lock cannot be acquired, the others are released: after a timeout, an interrupt, a
- * failure, a close. Locks that are acquired are renewed while the call waits for the others. If one of them is lost
- * meanwhile, the others are released and all are asked for anew.
+ * <p><b>All or nothing.</b> If one lock cannot be acquired, because of a timeout, an interrupt, a failure or a close,
+ * the locks that were acquired before it are released. Locks that are acquired are renewed while the call waits for the
+ * others. If one of them is lost meanwhile, the others are released, and the acquisition starts again.
  *
- * <p><b>Loss.</b> The loss of one is the loss of all: {@link #isHeldByCurrentThread()} turns false, and
- * {@link #ensureHeld()} throws what names the lost lock. The others stay taken until {@link #unlock()}, since the work
- * under them may still run.
+ * <p><b>Loss.</b> The loss of one lock is the loss of all: {@link #isHeldByCurrentThread()} turns false, and
+ * {@link #ensureHeld()} throws an exception that names the lost lock. The other locks stay held until
+ * {@link #unlock()}, since the work under them may still run.
  *
- * <p>Each is the lock of {@link Locks#reentrantLock} of its name, and re-entrant as that: a thread that has some of
- * them has these once more.
+ * <p>Each of the locks is the lock that {@link Locks#reentrantLock} returns for its name, and is re-entrant as that
+ * lock is: if the thread already holds some of the locks, it re-enters them.
  *
  * <p>Later versions may have more methods, with a default.
  *
@@ -39,11 +39,12 @@ import java.util.concurrent.locks.Condition;
  */
 public interface MultiLock extends LeasedLock<MultiLockHandle> {
 
-    /** The names, each once, in the order in which the locks are asked for. */
+    /** The names of the locks, each once, in the order in which the locks are acquired. */
     List<String> names();
 
     /**
-     * Acquires all, waiting as long as it takes; an interrupt does not end the wait and is kept.
+     * Acquires all locks, and waits for them as long as necessary. An interrupt does not end the wait; the interrupt
+     * flag stays set.
      *
      * @throws IllegalStateException if the {@link Locks} that it came from is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
@@ -52,7 +53,7 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
     void lock();
 
     /**
-     * As {@link #lock()}, but an interrupt ends the wait and leaves nothing behind.
+     * As {@link #lock()}, but an interrupt ends the wait, and then leaves no hold and no waiter in Redis.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link Locks} that it came from is closed
@@ -62,41 +63,43 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
     void lockInterruptibly() throws InterruptedException;
 
     /**
-     * Acquires all if all are free now. Does not wait: asks for all, or for each once until one is busy; each answer is
-     * waited for one command timeout at most.
+     * Acquires all locks if all are free now. Blocks only until Redis answers its requests: one request for all locks,
+     * or one for each lock until one is busy; for each request one command timeout at most.
      *
      * @throws IllegalStateException if the {@link Locks} that it came from is closed
-     * @throws LockUnavailableException if Redis did not answer, so that nobody knows whether they are free
+     * @throws LockUnavailableException if Redis did not answer or refused, so that it is unknown whether the locks are
+     *     free
      */
     @Override
     boolean tryLock();
 
     /**
-     * Acquires all if all become free within the given time, which is one for all. Ends within 200 ms after that time
-     * even if Redis hangs. A time of zero or less takes free locks only, as {@link #tryLock()} does.
+     * Acquires all locks if all become free within the given time, which counts for all locks together. Ends within 200
+     * ms after that time even if Redis hangs. With a time of zero or less it takes free locks only, as
+     * {@link #tryLock()} does.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link Locks} that it came from is closed
-     * @throws LockUnavailableException if nobody knows whether one of them is busy
+     * @throws LockUnavailableException if it is unknown whether one of the locks is busy
      */
     @Override
     boolean tryLock(long time, TimeUnit unit) throws InterruptedException;
 
     /**
-     * Releases each once, in the opposite order. Blocks for at most one command timeout: what Redis does not answer by
-     * then is released in the background.
+     * Unlocks each of the locks once, in the opposite order. Blocks for at most one command timeout: locks whose
+     * release Redis has not answered by then are released in the background.
      *
-     * @throws IllegalMonitorStateException if the calling thread does not hold all of them; then none is released
-     * @throws LockLostException if it lost one of them; all are released nevertheless. Of several losses the others are
-     *     added to the first as suppressed
+     * @throws IllegalMonitorStateException if the calling thread does not hold all of the locks; then none is released
+     * @throws LockLostException if the calling thread has lost one of the locks; the others are released nevertheless.
+     *     If several locks were lost, the other losses are suppressed exceptions of the first
      */
     @Override
     void unlock();
 
     /**
-     * Not supported: a thread that waits would have to give up all locks and to get all back.
+     * Not supported, because a thread that waits would have to release all locks and to acquire all of them again.
      *
-     * @throws UnsupportedOperationException always; it says what to do instead
+     * @throws UnsupportedOperationException always; its message says what to do instead
      */
     @Override
     Condition newCondition();
@@ -105,9 +108,9 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
      * The fencing token of the calling thread's hold of one of the locks.
      *
      * @param name one of {@link #names()}
-     * @throws IllegalArgumentException if it is none of them
-     * @throws IllegalMonitorStateException if the calling thread does not hold all of them
-     * @throws LockLostException if it did and has lost one
+     * @throws IllegalArgumentException if the name is none of them
+     * @throws IllegalMonitorStateException if the calling thread does not hold all of the locks
+     * @throws LockLostException if the calling thread held all of the locks and has lost one
      */
     long fencingToken(String name);
 }

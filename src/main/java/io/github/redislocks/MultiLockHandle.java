@@ -23,14 +23,15 @@ import java.util.List;
  */
 public interface MultiLockHandle extends Handle {
 
-    /** The names, each once, in the order in which the locks were asked for. */
+    /** The names, each once, in the order in which the locks were acquired. */
     List<String> names();
 
     /**
-     * The fencing token of one of the locks: greater than those of all holds of that lock before.
+     * The fencing token of the hold of one of the locks. It is greater than the tokens of all earlier holds of that
+     * lock.
      *
      * @param name one of {@link #names()}
-     * @throws IllegalArgumentException if it is none of them
+     * @throws IllegalArgumentException if the name is none of them
      * @throws LockLostException if one of the locks was lost
      * @throws IllegalMonitorStateException if the handle was released
      */

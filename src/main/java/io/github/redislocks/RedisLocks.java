@@ -65,7 +65,7 @@ public final class RedisLocks implements Locks {
     }
 
     private final LockClient client;
-    /** The agenda of this client's candidates. */
+    /** Drives the leadership candidates of this client. */
     private final Agenda candidates;
 
     private RedisLocks(LockClient client, Threads threads) {
@@ -83,19 +83,19 @@ public final class RedisLocks implements Locks {
      *     login, {@code sentinelUser} and {@code sentinelPassword}
      * @throws IllegalArgumentException if the URI cannot work
      * @throws IllegalStateException if the Jedis on the class path is older than 6.0
-     * @throws LockUnavailableException if the server does not answer
+     * @throws LockUnavailableException if the server does not answer, or refuses
      */
     public static RedisLocks connect(String uri) {
         return builder().uri(uri).build();
     }
 
     /**
-     * Connects to independent masters, of which a majority has to agree (Redlock), with default settings. A lock is
-     * acquired as soon as a majority has voted for it, and survives the failure of a minority. There are no Conditions
-     * and no fair locks.
+     * Connects to a <em>quorum</em>: several independent masters, of which a majority has to agree (Redlock), with
+     * default settings. A lock is acquired as soon as a majority has voted for it, and survives the failure of a
+     * minority. A quorum supports neither Conditions nor fair locks nor {@link LockHandle#releaseAfter}.
      *
      * @param uris an odd number of masters, 3 or more, as in {@link #connect}; none may replicate another
-     * @throws IllegalArgumentException if a URI cannot work, or they are not an odd number of different servers
+     * @throws IllegalArgumentException if a URI cannot work, or the URIs do not name an odd number of different servers
      * @throws IllegalStateException if the Jedis on the class path is older than 6.0
      * @throws LockUnavailableException if no majority answers
      */
@@ -112,7 +112,7 @@ public final class RedisLocks implements Locks {
         return new Builder();
     }
 
-    /** Makes a factory on a Redis of a test, which {@link #close()} closes as well. */
+    /** Makes a factory for a test; {@link #close()} also closes the given Redis. */
     static RedisLocks on(Redis redis, Settings settings, List<LockListener> listeners, Clock clock) {
         Builder builder = builder();
         builder.settings = settings;
@@ -120,7 +120,7 @@ public final class RedisLocks implements Locks {
         return builder.build(redis, clock);
     }
 
-    /** Name: of the client, or empty. */
+    /** Makes the id of a new client. An empty {@code name} stands for a client without a name. */
     private static String newClientId(String name) {
         String vm = ManagementFactory.getRuntimeMXBean().getName();
         String host = vm.substring(vm.indexOf('@') + 1).replaceAll("[^A-Za-z0-9._-]", "_");
@@ -162,11 +162,13 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * Counts the lock names whose last token Redis remembers; each name costs about 200 bytes until
-     * {@link Builder#tokenMemory} is over. For operators: scans all keys of the database with {@code SCAN}, a thousand
-     * with each request, which takes seconds if there are millions; the user needs the right {@code +scan}. A name that
-     * appears or expires during the scan may be counted or not. On a quorum the result is the count of the master with
-     * the most names.
+     * Counts the lock names whose last token Redis remembers. Redis remembers each name for the
+     * {@link Builder#tokenMemory}, at a cost of about 200 bytes.
+     *
+     * <p>This method is for operators: it scans all keys of the database with {@code SCAN}, 1,000 keys with each
+     * request, which takes seconds if there are millions of keys. The user in Redis needs the right {@code +scan}. A
+     * name that appears or expires during the scan may be counted or not. On a quorum the result is the count of the
+     * master that remembers the most names.
      *
      * @throws IllegalStateException if this is closed
      * @throws LockUnavailableException if a server does not answer or refuses
@@ -176,23 +178,26 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * Lists the locks that are held, kept or waited for, over all clients of this Redis and key prefix.
+     * Lists the locks that are not free or that somebody waits for, over all clients of this Redis and key prefix. A
+     * lock is not free while a thread or a handle holds it, while a client keeps it by its {@link Builder#residency},
+     * and until the time of {@link LockHandle#releaseAfter} is over.
      *
      * <pre>{@code
      * locks.list("order:*").filter(lock -> lock.queueLength() > 10).forEach(System.out::println);
      * }</pre>
      *
-     * <p>For operators: scans all keys of the database with {@code SCAN}, 25 with each request, as the stream is read;
-     * the user needs the right {@code +scan}. A lock that is taken or released during the scan may be listed or not, as
-     * may one in a slot of a cluster that is just being moved; keys of other programs are left out. If a server
-     * restarts or is replaced meanwhile, its scan begins again, and a {@link LockUnavailableException} tells if that
-     * happens five times. On a quorum each lock that is found is inspected by a request of its own.
+     * <p>This method is for operators: while the stream is read, it scans all keys of the database with {@code SCAN},
+     * 25 keys with each request. The user in Redis needs the right {@code +scan}. A lock that is acquired or released
+     * during the scan may be listed or not, and so may a lock whose slot is being moved to another node of a cluster.
+     * Keys of other programs are left out. If a server restarts or is replaced during the scan, the scan of this server
+     * starts again; after five such changes a {@link LockUnavailableException} is thrown. On a quorum each lock that
+     * the scan finds is inspected by a request of its own.
      *
-     * @param pattern a glob of lock names, as {@code KEYS} takes them: {@code *} any bytes, {@code ?} one,
-     *     {@code [a-c]} one of these, a backslash before what is meant literally; a character beyond ASCII has several
-     *     bytes
-     * @return each lock once, in no order; reading it may throw a {@link LockUnavailableException} if a server does not
-     *     answer or refuses
+     * @param pattern a glob of lock names, as for the command {@code KEYS}: {@code *} matches any bytes, {@code ?} one
+     *     byte, {@code [a-c]} one of these bytes; a backslash makes the next character literal. A character beyond
+     *     ASCII has several bytes
+     * @return each lock once, in no particular order; reading the stream throws a {@link LockUnavailableException} if a
+     *     server does not answer or refuses
      * @throws IllegalArgumentException if the pattern is empty or not well formed
      * @throws IllegalStateException if this is closed
      */
@@ -205,59 +210,58 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * How many locks this client holds now, for threads and for handles, without those that were lost. Asks no server.
-     * Approximate while locks are acquired and released.
+     * The number of locks that threads and handles of this client hold now; lost holds do not count. Asks no server.
+     * The number is approximate while locks are acquired and released.
      */
     public long countHeld() {
         return client.countHeld();
     }
 
     /**
-     * How many locks this client keeps for its threads, by its {@link Builder#residency residency}, that none of them
-     * holds now. {@link #countHeld} does not count them. Asks no server. Approximate while locks are acquired and
-     * released.
+     * The number of locks that this client keeps by its {@link Builder#residency residency} although none of its
+     * threads holds them now. {@link #countHeld} does not count these locks. Asks no server. The number is approximate
+     * while locks are acquired and released.
      */
     public long countResident() {
         return client.countIdle();
     }
 
     /**
-     * The names of the locks that this client holds now, for threads and for handles; without those that were lost.
-     * Asks no server.
+     * The names of the locks that threads and handles of this client hold now; lost holds do not count. Asks no server.
      */
     public SortedSet<String> held() {
         return client.held();
     }
 
     /**
-     * The names of the locks that calls of this client want, which have not returned; those that wait in a Condition
-     * too. Asks no server.
+     * The names of the locks for which an acquisition of this client is under way, including waits in a Condition. Asks
+     * no server.
      */
     public SortedSet<String> waitedFor() {
         return client.waitedFor();
     }
 
     /**
-     * How many calls of this client want a lock and have not returned, for threads and for handles; those that wait in
-     * a Condition too. Asks no server.
+     * The number of acquisitions of this client that are under way, for threads and for handles, including waits in a
+     * Condition. Asks no server.
      */
     public long countWaiting() {
         return client.attempts.count();
     }
 
     /**
-     * How many requests for locks this client has sent again, since one was not answered, was refused for the moment,
-     * or was confirmed by too few replicas: of calls that acquire or re-enter. Not those of the background, as for
-     * renewals. Asks no server.
+     * The number of requests that acquire or re-enter a lock and that this client has sent again, because an earlier
+     * request was not answered, was refused temporarily, or was confirmed by too few replicas. Requests of the
+     * background, such as renewals, do not count. Asks no server.
      */
     public long countRetries() {
         return client.monitored.retries();
     }
 
     /**
-     * How many connections this client has open to the servers that have the locks; those by which it asks Sentinels or
-     * nodes where the masters are do not count. One that a server has closed may count until it is used. Asks no
-     * server.
+     * The number of open connections of this client to the servers that have the locks. Connections on which the client
+     * asks Sentinels or cluster nodes for the masters do not count. A connection that the server has closed may count
+     * until the client uses it next. Asks no server.
      */
     public int countConnections() {
         return client.redis.connections();
@@ -286,14 +290,15 @@ public final class RedisLocks implements Locks {
     /**
      * {@inheritDoc}
      *
-     * <p>Waits for calls under way for two command timeouts at most, and ends the threads and connections.
+     * <p>Waits at most two command timeouts for calls that are under way, then ends the threads of this client and
+     * closes its connections.
      */
     @Override
     public void close() {
         close(Duration.ZERO);
     }
 
-    /** Names the client, its Redis, and how many locks its threads hold and wait for. Local: asks no server. */
+    /** Names the client and its Redis, and says how many locks its threads hold and wait for. Asks no server. */
     @Override
     public String toString() {
         return client.toString();
@@ -347,15 +352,17 @@ public final class RedisLocks implements Locks {
         /**
          * Sets independent masters, as in {@link RedisLocks#quorum(String...)}.
          *
-         * @throws IllegalArgumentException if a URI cannot work, or they are not an odd number of different servers
+         * @throws IllegalArgumentException if a URI cannot work, or the URIs do not name an odd number of different
+         *     servers
          */
         public Builder quorum(String... uris) {
             return servers(JedisServers.quorum(uris));
         }
 
         /**
-         * Sets where Redis is and how to connect to it, in types of the client library Jedis, for what a URI cannot
-         * say, such as a certificate authority of one's own. If several calls say where Redis is, the last one counts.
+         * Sets where Redis is and how to connect to it, in types of the client library Jedis, for settings that a URI
+         * cannot express, such as a private certificate authority. If several calls set where Redis is, the last call
+         * counts.
          */
         public Builder servers(JedisServers where) {
             servers = Objects.requireNonNull(where, "servers");
@@ -364,9 +371,10 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets how long a master of a quorum gives no votes after it has started, since it may have forgotten earlier
-         * votes; by default the lease. Leases that callers name must not be longer. {@link Duration#ZERO} lets it vote
-         * at once, for servers that keep all their data by {@code appendfsync always}, and for tests.
+         * Sets how long a master of a quorum gives no votes after it has started, because it may have forgotten earlier
+         * votes; by default the lease. A lease that a call passes must not be longer than this delay.
+         * {@link Duration#ZERO} lets a master vote at once: for servers that keep all their data by {@code appendfsync
+         * always}, and for tests.
          */
         public Builder restartDelay(Duration delay) {
             this.restartDelay = Objects.requireNonNull(delay, "restartDelay");
@@ -377,7 +385,7 @@ public final class RedisLocks implements Locks {
          * Sets the prefix of all keys and channels; {@code redis-locks} by default.
          *
          * @param prefix 1 to 256 characters without braces
-         * @throws IllegalArgumentException if it cannot work
+         * @throws IllegalArgumentException if the prefix cannot work
          */
         public Builder keyPrefix(String prefix) {
             settings = settings.withKeyPrefix(prefix);
@@ -385,8 +393,8 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets the lease of acquisitions that name none: how long Redis keeps a hold that nobody renews; 30 s by
-         * default.
+         * Sets the lease of acquisitions that are not given a lease: how long Redis keeps a hold that nobody renews; 30
+         * s by default.
          *
          * @param defaultLease 100 ms to 24 h
          * @throws IllegalArgumentException if it is shorter or longer
@@ -397,7 +405,8 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets how long {@code lock()} goes on trying, from the start of an outage of Redis; 10 s by default.
+         * Sets for how long {@code lock()} goes on trying during an outage of Redis, counted from the start of the
+         * outage; 10 s by default.
          *
          * @param time 0, to give up at the first failure, to 24 h
          * @throws IllegalArgumentException if it is negative or longer
@@ -410,7 +419,7 @@ public final class RedisLocks implements Locks {
         /**
          * Sets how long one request waits for its reply; 1 s by default.
          *
-         * @param time 1 ms to a minute, and not longer than the lease if that is longer than a second
+         * @param time 1 ms to 1 minute, and at most the lease, or at most 1 s if the lease is shorter than that
          * @throws IllegalArgumentException if it is shorter or longer
          */
         public Builder commandTimeout(Duration time) {
@@ -419,12 +428,12 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets how many connections lock attempts share; 8 by default. The watchdog and the mailbox have one more each.
-         * One thread at a time asks a master of a quorum, which therefore has one connection for lock attempts,
-         * regardless of this setting.
+         * Sets how many connections to one server the lock attempts share; 8 by default. Renewals have one more
+         * connection, and the subscription on which grants are received another. For each master of a quorum there is
+         * one connection for lock attempts, regardless of this setting, because one thread at a time asks that master.
          *
          * @param connections 1 or more
-         * @throws IllegalArgumentException if it is less
+         * @throws IllegalArgumentException if the number is less than 1
          */
         public Builder maxConnections(int connections) {
             settings = settings.withMaxConnections(connections);
@@ -432,14 +441,14 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets how many replicas must confirm a hold before it counts, so that it survives the promotion of one of
-         * them. If fewer confirm it in time, the lock is given back; {@code lock()} tries again for {@code retryFor}, a
-         * timed try until its time is over, {@code tryLock()} not at all; then {@link LockUnavailableException} is
-         * thrown. A hold whose renewals fewer replicas confirm is lost at its deadline. Sentinels may promote any
-         * replica, so name the number of all replicas.
+         * Sets how many replicas must confirm a hold before it counts, so that the hold survives the promotion of one
+         * of these replicas. If fewer replicas confirm an acquisition in time, the client releases the lock;
+         * {@code lock()} tries again for {@code retryFor}, a timed try until its time is over, and {@code tryLock()}
+         * not at all; then {@link LockUnavailableException} is thrown. If fewer replicas confirm the renewals of a
+         * hold, the hold is lost at its deadline. Sentinels may promote any replica, so use the number of all replicas.
          *
          * @param replicas 0, the default, to wait for none
-         * @param timeout how long one try waits for them: at least 1 ms, at most the command timeout
+         * @param timeout how long one try waits for the replicas: at least 1 ms, at most the command timeout
          * @throws IllegalArgumentException if the number is negative
          */
         public Builder replicaAcks(int replicas, Duration timeout) {
@@ -448,15 +457,15 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets how long this client acquires no lock after a failover that it has seen, so that a hold that the new
-         * master does not know has ended before another thread can get its lock. Existing holds continue and are
-         * renewed, re-entered and released as usual. {@code lock()} waits; a timed try waits and, if its time ends
-         * first, throws {@link LockUnavailableException}; {@code tryLock()} throws it at once. All clients should have
-         * the same setting.
+         * Sets for how long this client waits after a failover before it acquires locks again. A hold that the new
+         * master does not know ends in that time, so no other owner gets the lock while that hold lasts. Existing holds
+         * continue, and are renewed, re-entered and released as usual. {@code lock()} waits; a timed try waits and, if
+         * its time ends first, throws {@link LockUnavailableException}; {@code tryLock()} throws that exception at
+         * once. All clients should have the same setting.
          *
          * @param time at least the longest lease in use, at most 24 h; zero, the default, not to wait
-         * @throws IllegalArgumentException if it is negative or longer; {@link #build()} throws it if the time is
-         *     shorter than the {@link #lease}
+         * @throws IllegalArgumentException if the time is negative or longer than 24 h; {@link #build()} throws this
+         *     exception if the time is shorter than the {@link #lease}
          */
         public Builder failoverGrace(Duration time) {
             settings = settings.withFailoverGrace(time);
@@ -482,11 +491,11 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets whether a thread that holds a lock re-enters it, and leaves it again, without a request. A re-entry
-         * needs no request if the hold lasts long enough: a renewed hold does for callers that name no lease, any other
-         * hold while its deadline is far enough ahead. With this setting a re-entry extends no lease, only the watchdog
-         * does; a hold that was removed in Redis is noticed at its next renewal and not at a re-entry; and Redis shows
-         * the count of the outermost acquisition only.
+         * Sets whether a thread that holds a lock re-enters the lock, and undoes the re-entry, without a request to
+         * Redis. A re-entry without a lease needs no request if the hold is renewed. A re-entry with a lease needs no
+         * request if the hold lasts at least that long. With this setting only the renewals extend a lease, and no
+         * re-entry does; if a hold was removed in Redis, its next renewal notices that, and no re-entry does; and Redis
+         * shows a hold count of one, whatever the re-entries.
          *
          * @param local false, the default, to write every re-entry to Redis
          */
@@ -496,13 +505,13 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets for how long this client keeps a lock that none of its threads holds any more. Until then its threads
-         * lock and unlock it without a request; another client that wants it asks for it, and gets it when the present
-         * hold has ended. A process that dies with a lock that it keeps costs the others the rest of the lease, as one
-         * that held it.
+         * Sets for how long this client keeps a lock in Redis after its last thread has unlocked it. Meanwhile the
+         * threads of this client lock and unlock it without a request. If another client wants the lock, it asks this
+         * client, which releases the lock as soon as no thread holds it. If the process dies while it keeps a lock, the
+         * other clients wait until the lease ends, as if a thread had held the lock.
          *
-         * <p>Fair locks, locks with a {@link #maxHold} and calls that name a lease are not kept, nor are handles and
-         * several locks at once. See docs/residency.md for what differs.
+         * <p>A client does not keep fair locks, locks with a {@link #maxHold}, and locks that were acquired with a
+         * lease of their own, for a handle, or as several locks at once. See docs/residency.md for what differs.
          *
          * @param time 1 ms to 24 h, about the time between two uses of a lock by one process; zero, the default, to
          *     release each lock at its unlock
@@ -514,12 +523,13 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets how many locks this client keeps by its {@link #residency} at the same time though none of its threads
-         * holds them, so that a process that uses ever new names does not keep ever more. When there are more, some of
-         * those that were not used for longest are given up in the background: one in sixteen, and at least one.
+         * Sets how many locks this client keeps by its {@link #residency} at the same time although none of its threads
+         * holds them, so that a process that always uses new names does not keep more and more locks. When there are
+         * more, the client releases a sixteenth of these locks, and at least one, in the background: those that have
+         * been unused for the longest time.
          *
          * @param locks 1 to 1,000,000; 10,000 by default
-         * @throws IllegalArgumentException if it is less or more
+         * @throws IllegalArgumentException if the number is less or more
          */
         public Builder maxResident(int locks) {
             settings = settings.withMaxResident(locks);
@@ -527,14 +537,15 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets how long one hold may last, so that a thread that hangs does not keep a lock for ever. A hold is renewed
-         * until that time after it was acquired, and is then lost as {@link LockLost.Reason#HELD_TOO_LONG}, before
-         * another can have the lock; a holder that does not ask goes on. When two thirds of the time are over, a
-         * warning is logged and {@link LockListener#expiring} is called.
+         * Sets how long one hold may last, so that a thread that hangs does not hold a lock for ever. A hold is renewed
+         * until this time after its acquisition, and is then lost as {@link LockLost.Reason#HELD_TOO_LONG}, before
+         * another owner can acquire the lock. The thread itself is not stopped, and notices the loss only if it asks,
+         * for instance by {@link FencedLock#ensureHeld}. When two thirds of the time are over, a warning is logged and
+         * {@link LockListener#expiring} is called.
          *
-         * <p>It is the limit of the object that acquired the hold. Re-entries do not make the hold last longer; a wait
-         * in a Condition ends it, and the thread returns with a new one. A lease that is longer is cut, also one that a
-         * call names.
+         * <p>The limit of the lock object that acquired the hold counts. Re-entries do not make the hold last longer; a
+         * wait in a Condition ends the hold, and the thread returns from it with a new hold. A longer lease is
+         * shortened to this time, even a lease that a call passes.
          *
          * @param time 100 ms to 30 days; zero, the default, for no limit
          * @throws IllegalArgumentException if it is shorter or longer
@@ -545,23 +556,25 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets whether a holder learns at once when somebody deletes, flushes or evicts its lock in Redis: within
-         * milliseconds, instead of by its next renewal, a third of the lease later. Redis reports changes of the keys
-         * of held locks to this client, which then asks Redis about the hold; the answer counts. It costs one request
-         * in the background for each hold that lasts 20 ms, shared by up to 32 of them, and none for shorter ones; the
-         * connection of the mailbox is open from the start. After a broken connection there may be no report until the
-         * next renewal. In a cluster each hold is asked for by itself, and each master that has held locks costs a
-         * connection and a thread besides.
+         * Sets whether a holder learns at once that somebody deleted, flushed or evicted its lock in Redis: within
+         * milliseconds, and not only at the next renewal, a third of the lease later. Redis reports changes of the keys
+         * of held locks to this client, which then asks Redis whether the hold still exists, and believes only that
+         * answer.
          *
-         * <p>The user in Redis needs the rights {@code +client|id +client|tracking +client|caching} and the channel
-         * {@code __redis__:invalidate} besides. On a quorum {@link #build()} throws
+         * <p>This setting costs one request in the background for up to 32 holds that have lasted for 20 ms, and none
+         * for shorter holds. The connection that receives messages is open from the start. After a connection has
+         * broken, there may be no report until the next renewal. In a cluster there is one request for each hold, and
+         * one more connection and thread for each master that has held locks.
+         *
+         * <p>The user in Redis also needs the rights {@code +client|id +client|tracking +client|caching} and the
+         * channel {@code __redis__:invalidate}. On a quorum {@link #build()} throws
          * {@link UnsupportedOperationException}.
          *
          * <pre>{@code
          * RedisLocks locks = RedisLocks.builder().uri(uri).watchDeletions(true).build();
          * }</pre>
          *
-         * @param watched false, the default, to leave it to the renewals
+         * @param watched false, the default, to notice such changes only by the renewals
          */
         public Builder watchDeletions(boolean watched) {
             settings = settings.withWatchDeletions(watched);
@@ -569,10 +582,11 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets after how long a wait for a lock is logged, as a warning to {@code io.github.redislocks.slow}, with who
-         * holds the lock, which is asked of Redis in the background. Each wait is logged once at most, and of one lock
-         * once in that time, for all threads that wait here; a candidate of a {@link Leadership} too, which waits by
-         * its nature. The background work looks at least that often.
+         * Sets after which time a wait for a lock is logged, as a warning of the logger
+         * {@code io.github.redislocks.slow} that names the holder. The client asks Redis for the holder in the
+         * background. Each wait is logged once at most. For each lock there is at most one warning in this time, which
+         * stands for all threads of this client that wait for the lock. A {@link Leadership} that waits for its turn to
+         * lead is logged as well. The watchdog runs at least once in this time.
          *
          * @param time 10 ms to 24 h; zero, the default, to log none
          * @throws IllegalArgumentException if it is shorter or longer
@@ -583,9 +597,9 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets after how long a hold is logged, while it lasts: once, as a warning to
-         * {@code io.github.redislocks.slow}, with the thread or handle that has it. It is logged up to an eighth of
-         * that time late, so that many holds cost little.
+         * Sets after which time a hold that still lasts is logged: once, as a warning of the logger
+         * {@code io.github.redislocks.slow} that names the thread or handle. The warning may come late by up to an
+         * eighth of this time, so that checking many holds costs little.
          *
          * @param time 10 ms to 24 h; zero, the default, to log none
          * @throws IllegalArgumentException if it is shorter or longer
@@ -597,8 +611,8 @@ public final class RedisLocks implements Locks {
 
         /**
          * Sets how long {@link #build()} waits for a Redis that is not available yet, for instance because the service
-         * starts before its server. It tries again after half a second at most, and logs once that it waits. It does
-         * not wait if a refusal is permanent, such as a wrong password or a server that is too old.
+         * starts before its server. {@link #build()} tries again at least every half second, and logs once that it
+         * waits. It does not wait after a permanent refusal, such as a wrong password or a server that is too old.
          *
          * @param time zero, the default, to fail at once; at most a day
          * @throws IllegalArgumentException if it is negative or longer
@@ -614,9 +628,10 @@ public final class RedisLocks implements Locks {
 
         /**
          * Sets whether {@link #build()} returns without a Redis that is not available, after it has waited for
-         * {@link #connectWithin}. Until Redis is there, calls behave as during an outage that began with
-         * {@link #build()}; then they work, and the log says so. A refusal that is permanent, such as a wrong password,
-         * fails as it does otherwise, if the server is there to tell; later it is logged.
+         * {@link #connectWithin}. Until Redis is available, calls behave as during an outage that began with
+         * {@link #build()}; then they work, and a log entry says so. If the server refuses permanently, for instance
+         * because of a wrong password, {@link #build()} throws as without this setting; a refusal after
+         * {@link #build()} is logged.
          *
          * <pre>{@code
          * RedisLocks locks = RedisLocks.builder().uri(uri).connectLater(true).build();
@@ -644,12 +659,12 @@ public final class RedisLocks implements Locks {
         }
 
         /**
-         * Sets a name of this client for people, such as the application's. It is a part of
-         * {@link RedisLocks#clientId()}, {@code host:pid:}<i>name</i>{@code .random}, and so of each owner, which
-         * {@link Locks#inspect} shows, and of the names of this client's threads.
+         * Sets a name of this client for people, such as the name of the application. The name is a part of
+         * {@link RedisLocks#clientId()}, {@code host:pid:}<i>name</i>{@code .random}. So it appears in each owner that
+         * {@link Locks#inspect} shows, and in the names of this client's threads.
          *
-         * @param name of 1 to 40 characters of {@code A-Z a-z 0-9 _ -}
-         * @throws IllegalArgumentException if it has others, or is longer
+         * @param name 1 to 40 of the characters {@code A-Z a-z 0-9 _ -}
+         * @throws IllegalArgumentException if the name has other characters, or is empty or longer
          */
         public Builder clientName(String name) {
             if (!CLIENT_NAME.matcher(name).matches()) {
@@ -681,26 +696,26 @@ public final class RedisLocks implements Locks {
          * Connects.
          *
          * @throws IllegalArgumentException if settings cannot work together
-         * @throws LockUnavailableException if the server does not answer, for the time of {@link #connectWithin}; also
-         *     if the thread is interrupted meanwhile, which stays interrupted; or if the server refuses
-         *     {@link #watchDeletions}
+         * @throws LockUnavailableException if the server does not answer, for the time of {@link #connectWithin}; if
+         *     the server refuses; or if the calling thread is interrupted meanwhile, whose interrupt flag stays set
          * @throws UnsupportedOperationException for {@link #watchDeletions} on a quorum
          * @throws IllegalStateException if the {@link #threadFactory} makes no thread, or a virtual one
          */
         public RedisLocks build() {
             JedisServers chosen = servers == null ? JedisServers.uri(DEFAULT_URI) : servers;
-            // A node of a quorum keeps votes, which a client that uses that server alone must not take for holds.
+            // A quorum has a key prefix of its own: its masters have votes, which a client that uses one of these
+            // servers alone must not take for holds.
             Settings checked =
                     (chosen.isQuorum() ? settings.withKeyPrefix(settings.keyPrefix() + ":quorum") : settings).checked();
             return build(checked, Clock.SYSTEM, (id, threads) -> chosen.open(id, checked, restartDelay, threads));
         }
 
-        /** Makes a client of another Redis, by another clock, for tests. */
+        /** Makes a client for a test, on the given Redis and with the given clock. */
         RedisLocks build(Redis redis, Clock clock) {
             if (servers != null) {
                 redis.close();
-                throw new IllegalArgumentException("The settings name a server, " + redis.address()
-                        + " is another: leave uri, servers and quorum out, and set what holds for any Redis.");
+                throw new IllegalArgumentException("The settings name a server, but this client is to use "
+                        + redis.address() + ": leave uri, servers and quorum out.");
             }
             return build(settings.checked(), clock, (id, threads) -> redis);
         }

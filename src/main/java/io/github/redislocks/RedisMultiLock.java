@@ -19,8 +19,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.function.Supplier;
 
 /**
- * Several locks on Redis as one; {@link RedisLocks#multiLock} makes it. A thread's holds of them are the holds that it
- * has of each lock.
+ * Several locks on Redis as one lock; {@link RedisLocks#multiLock} makes it. A thread that holds it has an ordinary
+ * hold of each of the locks.
  *
  * @since 0.1.0
  */

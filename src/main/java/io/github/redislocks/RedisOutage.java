@@ -28,12 +28,12 @@ public final class RedisOutage extends LockEvent {
         this.lasted = Objects.requireNonNull(lasted, "lasted");
     }
 
-    /** An event as the library reports it; for tests of listeners. */
+    /** Makes an event, for tests of listeners. */
     public static RedisOutage of(String server, String failure, Duration lasted) {
         return new RedisOutage(server, failure, lasted);
     }
 
-    /** The server as named in the log. */
+    /** The server, by the name that it has in the log. */
     public String server() {
         return server;
     }
@@ -43,7 +43,7 @@ public final class RedisOutage extends LockEvent {
         return failure;
     }
 
-    /** How long the outage has lasted so far, counted from the sending of the first request that failed. */
+    /** How long the outage has lasted until this event, counted from when the first failed request was sent. */
     public Duration lasted() {
         return lasted;
     }

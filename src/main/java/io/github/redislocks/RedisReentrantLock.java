@@ -28,31 +28,32 @@ import org.jspecify.annotations.Nullable;
  * {@link RedisLocks#reentrantLock(String)}. All lock objects with the same name are one lock, and a thread that holds
  * it through one object holds it through all objects of the same {@code RedisLocks}.
  *
- * <p><b>How a hold ends.</b> A hold ends by {@link #unlock()}, or by its lease, which Redis keeps. A hold whose
- * acquisition named no lease is renewed in the background while its thread and process live, for its
- * {@link RedisLocks.Builder#maxHold maxHold} at most; a hold with a named lease ends with it. If a hold is no longer
- * valid (its lease ran out, Redis did not confirm it in time, or it was removed in Redis), it is <em>lost</em>:
- * {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is told, and the owner's next
- * {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that stands still for longer
- * than its lease cannot be told in time; resources that must never see two writers check the {@link #fencingToken()}.
+ * <p><b>How a hold ends.</b> A hold ends by {@link #unlock()}, or when its lease in Redis ends. A hold that was
+ * acquired without a lease is renewed in the background while its thread and process live, but for its
+ * {@link RedisLocks.Builder#maxHold maxHold} at most; a hold that was acquired with a lease is not renewed, and ends
+ * with this lease at the latest. If a hold is no longer valid (its lease ran out, Redis did not confirm it in time, or
+ * it was removed in Redis), it is <em>lost</em>: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener}
+ * is notified, and the owner's next {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A
+ * process that is paused for longer than its lease cannot learn of the loss in time; so a resource that must never see
+ * two writers has to check the {@link #fencingToken()}.
  *
  * <p><b>Locking again after a loss.</b> {@code lock()} and {@code tryLock()} never fail because of an earlier loss. A
  * thread that has lost its hold acquires the lock anew, with a hold count of 1 and a greater token; its next
- * {@code unlock()} releases the new hold, and the unlocks of the lost one still throw. So what returned holds the lock,
- * and code that skips {@code unlock()} when {@link #isHeldByCurrentThread()} is false can lock again. Only the
- * conclusion "I entered once more, so my outer hold lasts" is wrong here: ask {@link #ensureHeld()}, or set
- * {@link LockOptions#relockAfterLoss relockAfterLoss(false)}.
+ * {@code unlock()} releases the new hold, and the unlocks of the lost hold still throw. So a thread holds the lock
+ * whenever {@code lock()} has returned, and code that skips {@code unlock()} when {@link #isHeldByCurrentThread()} is
+ * false can lock again. But a re-entry that returns does not prove that the outer hold still lasts: call
+ * {@link #ensureHeld()} before it, or set {@link LockOptions#relockAfterLoss relockAfterLoss(false)}.
  *
  * <p><b>Order.</b> A lock with {@link LockOptions#fair fair(true)} serves threads of all JVMs in order of their arrival
- * at Redis. Any other lock serves the threads of one JVM in order of arrival, and JVMs take turns, which costs less.
- * Either way {@link #tryLock()} takes a free lock even if others wait.
+ * at Redis. Any other lock serves the threads of one JVM in order of arrival, and the JVMs in turn, which costs fewer
+ * requests. {@link #tryLock()} takes a free lock of either kind even if others wait for it.
  *
- * <p><b>Redis away.</b> {@code lock()} goes on trying for the {@code retryFor} of its {@link RedisLocks}, and timed
- * tries until their time is over; then they throw {@link LockUnavailableException}. Methods that ask Redis throw
- * {@link IllegalStateException} once the {@code RedisLocks} is closed.
+ * <p><b>While Redis is away.</b> {@code lock()} goes on trying for its {@link RedisLocks.Builder#retryFor retryFor},
+ * and a timed try until its time is over; then they throw {@link LockUnavailableException}. Methods that ask Redis
+ * throw {@link IllegalStateException} once the {@code RedisLocks} is closed.
  *
- * <p><b>Memory.</b> What a thread wrote before it unlocked is visible to the next holder of the same JVM, as
- * {@link Lock} demands.
+ * <p><b>Memory.</b> As {@link Lock} demands, actions of a thread before it unlocks <em>happen before</em> the actions
+ * of the next holder in the same JVM after it has acquired the lock.
  *
  * <pre>{@code
  * RedisReentrantLock lock = locks.reentrantLock("inventory:" + sku);
@@ -82,8 +83,8 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Acquires the lock, waiting as long as it takes; an interrupt does not end the wait and is kept. The hold is
-     * renewed until {@link #unlock()}.
+     * Acquires the lock, and waits for it as long as necessary. An interrupt does not end the wait; the interrupt flag
+     * stays set. The hold is renewed until {@link #unlock()}.
      *
      * @throws IllegalStateException if the {@link RedisLocks} is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
@@ -99,7 +100,7 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * As {@link #lock()}, but an interrupt ends the wait and leaves nothing behind.
+     * As {@link #lock()}, but an interrupt ends the wait, and then leaves no hold and no waiter in Redis.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link RedisLocks} is closed
@@ -116,11 +117,12 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Acquires the lock if it is free now, even if others wait for it. Waits for the answer of Redis only, for one
-     * command timeout at most.
+     * Acquires the lock if it is free now, even if others wait for it. Blocks only until Redis answers, for one command
+     * timeout at most.
      *
      * @throws IllegalStateException if the {@link RedisLocks} is closed
-     * @throws LockUnavailableException if Redis did not answer, so that nobody knows whether it is free
+     * @throws LockUnavailableException if Redis did not answer or refused, so that it is unknown whether the lock is
+     *     free
      */
     @Override
     public boolean tryLock() {
@@ -129,13 +131,13 @@ public final class RedisReentrantLock implements FencedLock {
 
     /**
      * Acquires the lock if it becomes free within the given time. Never returns false early, and ends within 200 ms
-     * after that time even if Redis hangs. A time of zero or less takes a free lock only, as {@link #tryLock()} does,
-     * but leaves a fair lock to those that stand in line.
+     * after that time even if Redis hangs. With a time of zero or less it takes a free lock only, as {@link #tryLock()}
+     * does, but leaves a fair lock to the threads that wait for it.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link RedisLocks} is closed
-     * @throws LockUnavailableException if in that time Redis answered this client nothing at all, or refused it locks,
-     *     so that nobody knows whether the lock is busy
+     * @throws LockUnavailableException if in that time Redis did not answer this client at all, or refused to give it
+     *     locks, so that it is unknown whether the lock is busy
      */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
@@ -148,7 +150,7 @@ public final class RedisReentrantLock implements FencedLock {
         return sync.tryLock(saturatedNanos(wait), millis(lease), false);
     }
 
-    /** Checks a lease that a caller names, and returns it in milliseconds. */
+    /** Checks a lease that a caller passes, and returns it in milliseconds. */
     private long millis(Duration lease) {
         return sync.checkLease(lease, Settings.checkLease(lease));
     }
@@ -189,11 +191,12 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Releases the lock once; the outermost release of a hold frees the lock and hands it on. Blocks for at most one
-     * command timeout: if Redis does not answer, the hold ends locally, and its release continues in the background.
+     * Undoes the latest {@code lock()} of the calling thread; the outermost {@code unlock()} releases the lock and
+     * hands it to the next waiter. Blocks for at most one command timeout: if Redis does not answer, the hold ends in
+     * this client, and its release continues in the background.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     * @throws LockLostException if it did and has lost it
+     * @throws LockLostException if the calling thread held the lock and has lost it
      */
     @Override
     public void unlock() {
@@ -201,22 +204,23 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Returns a Condition of this lock, numbered by this object in order of creation. A class in two JVMs that makes
-     * its Conditions in the same order uses the same Conditions.
+     * Returns a Condition of this lock, numbered by this object in order of creation. If a class makes its Conditions
+     * in the same order in two JVMs, both JVMs use the same Conditions.
      *
-     * <p>If two JVMs make them in a different order, they mix them up: a thread waits for "not empty" and is signalled
-     * "not full". A rolling deployment is enough for that, if the new version makes one more Condition before the
-     * others or swaps two fields. Use {@link #newCondition(String)} if another JVM signals or awaits.
+     * <p>If two JVMs make their Conditions in a different order, they confuse them: a thread waits for "not empty" and
+     * is woken by a signal for "not full". A rolling deployment is enough for that, if the new version makes one more
+     * Condition before the others, or swaps two fields. Use {@link #newCondition(String)} if another JVM signals or
+     * awaits.
      *
-     * <p>It behaves as the JDK's, with these differences. {@code await} gives up the hold and returns with a new hold,
-     * which has a new token. Spurious wake-ups are possible, above all after the loss of a holder that may have had a
-     * signal to give. While Redis is away {@code await} goes on waiting; if it has to begin or to return and Redis
-     * stays away for longer than {@code retryFor}, or if Redis refuses it permanently, it throws
-     * {@link LockUnavailableException}. If the {@link RedisLocks} is closed meanwhile, it throws
-     * {@link IllegalStateException}. Without the lock, {@code await} and {@code signal} throw
-     * {@link IllegalMonitorStateException}, or {@link LockLostException} if it was lost. After an
-     * {@link InterruptedException} the lock is held again; after any other exception of {@code await} it is
-     * <em>not</em> held, so do not unlock it.
+     * <p>The Condition behaves as the JDK's, with these differences. {@code await} releases the hold and returns with a
+     * new hold, which has a new token. Spurious wake-ups are possible, above all after a holder has lost the lock,
+     * since that holder may have been about to signal. While Redis is away {@code await} goes on waiting. If Redis
+     * stays away for longer than {@code retryFor} when {@code await} has to begin or to return, or if Redis refuses
+     * permanently, {@code await} throws {@link LockUnavailableException}. If the {@link RedisLocks} is closed
+     * meanwhile, it throws {@link IllegalStateException}. If the calling thread does not hold the lock, {@code await}
+     * and {@code signal} throw {@link IllegalMonitorStateException}; if the thread has lost the lock, they throw
+     * {@link LockLostException}. After an {@link InterruptedException} the lock is held again; after any other
+     * exception of {@code await} it is <em>not</em> held, so do not unlock it.
      *
      * @throws UnsupportedOperationException on a quorum
      */
@@ -233,10 +237,10 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Whether threads of this JVM wait in a Condition of this lock. Local: code that signals while there are waiters in
-     * any JVM has to ask {@link RedisLocks#inspect(String)}, which knows the waiters of all JVMs.
+     * Whether threads of this client wait in a Condition of this lock. Asks no server:
+     * {@link RedisLocks#inspect(String)} shows the waiters of all JVMs.
      *
-     * @throws IllegalArgumentException if it is a Condition of another lock
+     * @throws IllegalArgumentException if the Condition belongs to another lock
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
      * @throws LockLostException if it did and has lost it
      */
@@ -245,9 +249,9 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * How many threads of this JVM wait in a Condition of this lock, as {@link #hasWaiters(Condition)}.
+     * The number of threads of this client that wait in a Condition of this lock. Asks no server.
      *
-     * @throws IllegalArgumentException if it is a Condition of another lock
+     * @throws IllegalArgumentException if the Condition belongs to another lock
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
      * @throws LockLostException if it did and has lost it
      */
@@ -256,9 +260,9 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * The threads of this JVM that wait in a Condition of this lock, as {@link #hasWaiters(Condition)}.
+     * The threads of this client that wait in a Condition of this lock. Asks no server.
      *
-     * @throws IllegalArgumentException if it is a Condition of another lock
+     * @throws IllegalArgumentException if the Condition belongs to another lock
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
      * @throws LockLostException if it did and has lost it
      */
@@ -285,7 +289,8 @@ public final class RedisReentrantLock implements FencedLock {
     /**
      * {@inheritDoc}
      *
-     * <p>Shortly after another client has handed the lock over, this is less than the lease.
+     * <p>Shortly after another client has handed the lock to this thread, the remaining lease is short, since the first
+     * renewal is still to come.
      */
     @Override
     public Duration remainingLease() {
@@ -329,8 +334,8 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * The thread of this JVM that holds the lock through this {@code RedisLocks}; null if none does, even if a
-     * {@link LockHandle} has it. Local.
+     * The thread that holds the lock through this {@code RedisLocks}; null if no thread does, for instance because a
+     * {@link LockHandle} or another client has the lock. Asks no server.
      */
     public @Nullable Thread getOwner() {
         Owner owner = client.queries().localOwner(sync.keys());
@@ -338,30 +343,30 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Whether threads of this JVM wait for the lock. A thread counts from before its first request is sent until it
-     * returns. Local; for all JVMs there is {@link RedisLocks#inspect(String)}.
+     * Whether threads of this client wait for the lock. A thread counts from before it sends its first request until
+     * its call returns. Asks no server; {@link RedisLocks#inspect(String)} shows the waiters of all JVMs.
      */
     public boolean hasQueuedThreads() {
         return !client.queuedThreads(sync.keys()).isEmpty();
     }
 
-    /** Whether this thread waits for the lock, as {@link #hasQueuedThreads()} counts. Local. */
+    /** Whether the given thread waits for the lock, in the sense of {@link #hasQueuedThreads()}. Asks no server. */
     public boolean hasQueuedThread(Thread thread) {
         Objects.requireNonNull(thread, "thread");
         return client.queuedThreads(sync.keys()).contains(thread);
     }
 
-    /** How many threads of this JVM wait for the lock, as {@link #hasQueuedThreads()} counts. Local. */
+    /** The number of threads that wait for the lock, in the sense of {@link #hasQueuedThreads()}. Asks no server. */
     public int getQueueLength() {
         return client.queuedThreads(sync.keys()).size();
     }
 
-    /** The threads of this JVM that wait for the lock, in no order, as {@link #hasQueuedThreads()} counts. Local. */
+    /** The threads that wait for the lock, in no particular order: see {@link #hasQueuedThreads()}. Asks no server. */
     public Collection<Thread> getQueuedThreads() {
         return client.queuedThreads(sync.keys());
     }
 
-    /** Names the lock, and the thread or handle of this JVM that holds it, if there is one. Asks no server. */
+    /** Names the lock, and the thread or handle of this client that holds it, if there is one. Asks no server. */
     @Override
     public String toString() {
         Owner owner = client.queries().localOwner(sync.keys());

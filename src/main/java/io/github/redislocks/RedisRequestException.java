@@ -4,8 +4,8 @@ import java.io.Serial;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The failure of a request to Redis. The message is the server's error or the failure of the connection. It is the
- * cause of a {@link LockUnavailableException}, which says what the failure means for the lock.
+ * The failure of a request to Redis. Its message is the server's error or the failure of the connection. This exception
+ * is the cause of a {@link LockUnavailableException}, which says what the failure means for the lock.
  *
  * <pre>{@code
  * if (e.getCause() instanceof RedisRequestException request) {
@@ -20,7 +20,7 @@ public abstract class RedisRequestException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** For the library's own subclasses. */
+    /** For subclasses in the library. */
     protected RedisRequestException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }

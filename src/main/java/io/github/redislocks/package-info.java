@@ -18,7 +18,7 @@
  *     <td>{@link io.github.redislocks.RedisReentrantLock}; {@link io.github.redislocks.LeasedLock} has all ways to take
  *     it. The result of a try that runs an action is a {@link io.github.redislocks.LockedResult}</td></tr>
  *   <tr><td>guard several things at once</td><td>{@link io.github.redislocks.MultiLock}</td></tr>
- *   <tr><td>hold a lock that belongs to no thread</td>
+ *   <tr><td>hold a lock by an object that belongs to no thread</td>
  *     <td>{@link io.github.redislocks.LeasedLock#acquire()}, which returns a {@link io.github.redislocks.Handle}</td></tr>
  *   <tr><td>set lease, fairness or time for outages of one lock</td><td>{@link io.github.redislocks.LockOptions}</td></tr>
  *   <tr><td>write code that a test or a framework can give other locks</td>
@@ -27,8 +27,8 @@
  *     <td>{@link io.github.redislocks.Locks#leadership}, which calls a {@link io.github.redislocks.LeaderWork} with a
  *     {@link io.github.redislocks.LeaderTerm}; {@link io.github.redislocks.LeaderOptions}</td></tr>
  *   <tr><td>know that a hold was lost</td>
- *     <td>{@link io.github.redislocks.LockLostException} where it matters,
- *     {@link io.github.redislocks.RedisLocks.Builder#onLockLost} to be notified</td></tr>
+ *     <td>{@link io.github.redislocks.LockLostException}, which calls throw after the loss;
+ *     {@link io.github.redislocks.RedisLocks.Builder#onLockLost} to be notified at once</td></tr>
  *   <tr><td>know why no lock can be acquired</td>
  *     <td>{@link io.github.redislocks.LockUnavailableException}; its cause, if a request failed, is a
  *     {@link io.github.redislocks.RedisRequestException}</td></tr>
@@ -37,13 +37,13 @@
  *     {@link io.github.redislocks.LockNotAcquired}, {@link io.github.redislocks.LockReleased},
  *     {@link io.github.redislocks.LockLost}, {@link io.github.redislocks.LockExpiring},
  *     {@link io.github.redislocks.LocksRenewed} and {@link io.github.redislocks.RedisOutage}</td></tr>
- *   <tr><td>look at a lock</td>
+ *   <tr><td>see who holds a lock and who waits</td>
  *     <td>{@link io.github.redislocks.Locks#inspect}, which returns a
  *     {@link io.github.redislocks.LockInspection}</td></tr>
  *   <tr><td>stop a service</td><td>{@link io.github.redislocks.Locks#close(java.time.Duration)}</td></tr>
  * </table>
  *
- * <p>A null argument is refused with {@link NullPointerException} unless it is marked as nullable.
+ * <p>Every method throws {@link NullPointerException} for a null argument that is not marked as nullable.
  *
  * @since 0.1.0
  */

@@ -80,7 +80,7 @@ class MaxHoldTest extends FakeTime {
         assertThatThrownBy(lock::unlock)
                 .isInstanceOf(LockLostException.class)
                 .hasMessageContaining("HELD_TOO_LONG")
-                .hasMessageContaining("Name a longer maxHold");
+                .hasMessageContaining("Set a longer maxHold");
         pass(60_000);
         assertThat(losses).hasSize(1);
         assertThat(inside.holds().all()).isEmpty();

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Locks that are released, and stay taken by nobody until a time. */
+/** {@code releaseAfter}: locks that are released, and stay unavailable until a given time. */
 class ReleaseAfterTest extends FakeTime {
 
     private static final Duration NO_WAIT = Duration.ZERO;
@@ -455,7 +455,7 @@ class ReleaseAfterTest extends FakeTime {
         LockInspection shown = others.inspect("job");
         assertThat(shown.holder()).isEmpty();
         assertThat(shown.keptFor()).contains(Duration.ofSeconds(59));
-        assertThat(shown).hasToString("Lock \"job\" kept by nobody, for 59000 ms");
+        assertThat(shown).hasToString("Lock \"job\" released, but unavailable for another 59000 ms");
         assertThat(shown)
                 .isEqualTo(others.inspect("job"))
                 .isNotEqualTo(LockInspection.of("job", Optional.empty(), List.of(), 0, List.of()));

@@ -146,7 +146,7 @@ class SlowTest extends FakeTime {
             settle();
             pass(5_800);
         });
-        assertThat(log).contains("it is kept by nobody");
+        assertThat(log).contains("it was released, but is unavailable for another ");
         passUntil(waiter::holds);
         waiter.end();
     }

@@ -165,7 +165,7 @@ public final class SlowWaits implements Task {
                 return "it is held by " + seen.holder().get();
             }
             return seen.keptFor().isPresent()
-                    ? "it is kept by nobody, for another "
+                    ? "it was released, but is unavailable for another "
                             + seen.keptFor().get().toMillis() + " ms"
                     : "it is free at this moment";
         }

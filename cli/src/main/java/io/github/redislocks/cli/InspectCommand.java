@@ -46,7 +46,7 @@ final class InspectCommand extends CliCommand {
             table.add(
                     "state",
                     seen.keptFor()
-                            .map(time -> "kept by nobody, for " + Times.show(time))
+                            .map(time -> "released, but unavailable for another " + Times.show(time))
                             .orElse("free"));
         }
         table.add("queue", seen.queueLength() == 0 ? "empty" : seen.queueLength() + " in order of arrival");

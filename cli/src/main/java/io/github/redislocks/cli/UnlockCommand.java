@@ -69,8 +69,8 @@ class UnlockCommand extends CliCommand {
     private static String whose(LockInspection seen) {
         return seen.holder()
                 .map(hold -> "held by " + InspectCommand.owner(hold.owner()) + ", token " + hold.token())
-                .orElseGet(() ->
-                        "kept by nobody, for " + seen.keptFor().map(Times::show).orElse(""));
+                .orElseGet(() -> "released, but unavailable for another "
+                        + seen.keptFor().map(Times::show).orElse(""));
     }
 
     /** Overridden by tests, which have no terminal. */

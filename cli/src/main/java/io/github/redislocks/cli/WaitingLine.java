@@ -49,7 +49,7 @@ final class WaitingLine {
         return seen.holder()
                 .map(holder -> ", held by " + InspectCommand.owner(holder.owner()) + " for "
                         + Times.show(Duration.between(holder.since(), Instant.now())))
-                .or(() -> seen.keptFor().map(time -> ", kept by nobody for another " + Times.show(time)))
+                .or(() -> seen.keptFor().map(time -> ", released, but unavailable for another " + Times.show(time)))
                 .orElse("");
     }
 
