@@ -40,7 +40,7 @@ public final class CircuitBreaker {
         }
     }
 
-    /** Whether all calls may ask. */
+    /** Whether all calls may ask the node. */
     public boolean isClosed() {
         return pauseNanos == 0;
     }

@@ -30,10 +30,10 @@ final class NodeBatch {
     private List<NodeQuestion> open;
 
     private long sentNanos;
-    /** How long the last question allowed for its answer when the questions were sent. */
+    /** The time for the answers: the longest that any open question allowed when the batch was sent. */
     private long timeoutNanos;
 
-    /** A batch of these questions; the caller may add to them before it starts the batch. */
+    /** Makes a batch of these questions. The caller may add questions until it starts the batch. */
     NodeBatch(QuorumNode node, List<NodeQuestion> questions, boolean background) {
         this.node = node;
         this.open = questions;
@@ -92,7 +92,10 @@ final class NodeBatch {
         return true;
     }
 
-    /** Asks and waits. The time of the questions starts now, however long this thread took to start. */
+    /**
+     * Sends the questions and waits for the answers. The time of the questions starts now, however long this thread
+     * took to start.
+     */
     void askSlowly() {
         if (isWanted()) {
             slowly(this::checkedPass);
@@ -153,7 +156,7 @@ final class NodeBatch {
         }
     }
 
-    /** How long the last of the open questions allows for its answer; a nanosecond at least. */
+    /** The longest time that any open question allows for its answer; a nanosecond at least. */
     private long leftNanos(long now) {
         long longest = 1;
         for (NodeQuestion question : open) {
@@ -175,7 +178,10 @@ final class NodeBatch {
         return requests;
     }
 
-    /** The first pass of questions that were not sent: only if the node may be asked now, and can be of a quorum. */
+    /**
+     * The first pass of questions that were not sent. If the node must not be asked now, fails them; throws if the node
+     * cannot be part of a quorum.
+     */
     private List<NodeQuestion> checkedPass() {
         long now = System.nanoTime();
         long left = leftNanos(now);
@@ -187,7 +193,7 @@ final class NodeBatch {
         return pass();
     }
 
-    /** Sends the open questions, and returns those to send again, now that more is known of the server. */
+    /** Sends the open questions, and returns those to send again, since the answers showed more about the server. */
     private List<NodeQuestion> pass() {
         List<Call> requests = requests(false);
         return settled(

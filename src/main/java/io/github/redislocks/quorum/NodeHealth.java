@@ -29,12 +29,12 @@ final class NodeHealth {
     private final OutageReporter news;
     private final BackgroundLog log;
     private final long awayNanos;
-    /** A call with less time than this says nothing about the node. */
+    /** A call with less time than this says nothing about the health of the node. */
     private final long littleNanos;
 
     /**
      * @param awayNanos an unanswered call with less time than this is no outage
-     * @param closing whether failures are no longer logged
+     * @param closing whether the quorum is closing, so that failures are no longer logged
      */
     NodeHealth(Supplier<String> address, long awayNanos, BooleanSupplier closing, Threads threads) {
         this.address = address;
@@ -45,7 +45,7 @@ final class NodeHealth {
         this.news = new OutageReporter("A master of the quorum", address, closing, events);
     }
 
-    /** Waits until the news so far are logged, for a time at most. */
+    /** Waits until the log entries queued so far are written, at most for {@code limit}. */
     void awaitLogged(Duration limit) {
         log.await(limit);
     }

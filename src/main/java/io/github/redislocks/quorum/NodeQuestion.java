@@ -8,7 +8,7 @@ import java.util.Objects;
 
 /**
  * The question of one poll to one node, until the poll has the outcome. Only the thread that has the question's batch
- * changes it. Two questions are never equal.
+ * changes the question. Two questions are never equal.
  */
 final class NodeQuestion {
 
@@ -43,7 +43,7 @@ final class NodeQuestion {
         return Math.max(1, untilNanos - now);
     }
 
-    /** Notes that a copy of the request may have run before the next one. */
+    /** Notes that a copy of the request may have run before the next copy is sent. */
     void mayHaveRun() {
         resent = true;
     }
@@ -72,7 +72,9 @@ final class NodeQuestion {
         poll.answered(node, Poll.UNASKED);
     }
 
-    /** The outcome of all copies, given that of the last one, which does not say whether an earlier one has run. */
+    /**
+     * The outcome of all copies, given that of the last copy: that one does not say whether an earlier copy has run.
+     */
     private Outcome ofAllCopies(Outcome last) {
         if (!resent) {
             return last;

@@ -47,7 +47,7 @@ public abstract class Poll {
     private final ReentrantLock changing = new ReentrantLock();
     private final Bell news = new Bell();
     private final List<@Nullable Outcome> outcomes;
-    /** How many nodes have an outcome, and how many of these outcomes are a reply of the node. */
+    /** How many nodes have an outcome, and (in the next field) how many of these outcomes are a reply of the node. */
     private int outcomeCount;
 
     private int replyCount;
@@ -85,8 +85,8 @@ public abstract class Poll {
     }
 
     /**
-     * Whether a node has to be asked. If not, it has nothing to do with the question, which is known without its
-     * answer.
+     * Whether a node has to be asked. If not, the question does not concern the node, and its outcome is known without
+     * asking.
      */
     public boolean concerns(PolledMaster node) {
         return true;
@@ -140,9 +140,10 @@ public abstract class Poll {
     }
 
     /**
-     * Waits until the result is known, or judges by the answers that have come until a time. An interrupt is kept.
+     * Waits until the result is known, at most until {@code deadlineNanos}; then judges by the answers that have come.
+     * An interrupt does not end the wait; its flag is set again.
      *
-     * @param pause as {@link Bell} has it
+     * @param pause as in {@link Bell#await(long, java.util.function.BooleanSupplier, LongConsumer)}
      */
     public final Result await(long deadlineNanos, LongConsumer pause) {
         news.await(deadlineNanos, () -> result != null || stragglersUntilNanos != Long.MAX_VALUE, pause);
@@ -167,7 +168,7 @@ public abstract class Poll {
         return result != null && replyCount >= majority;
     }
 
-    /** The answers so far. A node without an outcome is open; once the wait is over, it is silent. */
+    /** The answers so far. A node without an outcome is open; once the wait is over, it counts as silent. */
     public static final class Answers {
 
         private final List<Reply> replies = new ArrayList<>();

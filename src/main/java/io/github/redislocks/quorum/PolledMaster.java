@@ -21,6 +21,6 @@ public abstract class PolledMaster {
         this.time = server.time;
     }
 
-    /** Repeats a withdrawal, not before a time. */
+    /** Repeats a withdrawal, but not before {@code notBeforeNanos}. */
     public abstract void again(Withdrawal order, long notBeforeNanos);
 }

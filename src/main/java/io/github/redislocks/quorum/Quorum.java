@@ -57,7 +57,7 @@ public final class Quorum implements Redis {
     }
 
     /**
-     * With the threads of a client.
+     * Makes a quorum with the threads of a client.
      *
      * @param pause waits for answers, for some nanoseconds at most
      */
@@ -99,7 +99,7 @@ public final class Quorum implements Redis {
         private @Nullable Outcome outcome;
         private boolean split;
 
-        /** Waits until no other call of the same attempt asks for votes, until a time at most. */
+        /** Waits until no other call of the same attempt asks for votes, at most until {@code turnUntilNanos}. */
         Inquiry(Call call, long turnUntilNanos) {
             // Check the stack first: a StackOverflowError must not leave the register of attempts or the batch of a
             // node half changed.
@@ -221,8 +221,8 @@ public final class Quorum implements Redis {
     }
 
     /**
-     * Asks until each inquiry has an answer, at most until a time. Only a call in the foreground reads while it waits:
-     * the nodes' threads receive what is asked in the background.
+     * Asks until each inquiry has an answer, at most until {@code deadline}. Only a call in the foreground reads while
+     * it waits; for questions in the background, the nodes' threads receive the answers.
      */
     private void decide(List<Inquiry> inquiries, long deadline, boolean background) {
         LongConsumer wait = background ? LockSupport::parkNanos : pause;
@@ -256,7 +256,10 @@ public final class Quorum implements Redis {
         }
     }
 
-    /** Waits for a random time that grows with the rounds; returns false if less time is left. An interrupt is kept. */
+    /**
+     * Waits for a random time that grows with the rounds; returns false if less time is left. An interrupt does not end
+     * the wait; its flag is set again.
+     */
     private static boolean pause(int round, long deadline) {
         long end = System.nanoTime() + ThreadLocalRandom.current().nextLong(1_000_000L << round);
         if (end - deadline >= 0) {
@@ -273,7 +276,7 @@ public final class Quorum implements Redis {
         return true;
     }
 
-    /** The number of attempts of which this client or its nodes remember something. */
+    /** The number of attempts about which this client or its nodes remember something. */
     public int remembered() {
         return candidacies.size()
                 + nodes.stream().mapToInt(QuorumNode::remembered).sum();
@@ -288,7 +291,7 @@ public final class Quorum implements Redis {
                 .orElse(0);
     }
 
-    /** The answer to a check of all nodes, each of which has checked its server by itself. */
+    /** The answer to a check of all nodes. Each node has checked its own server. */
     private Outcome checked() {
         for (QuorumNode node : nodes) {
             String objection = node.server.objection();
@@ -307,7 +310,7 @@ public final class Quorum implements Redis {
         return made;
     }
 
-    /** Returns without waiting. A message that is lost on its way to one node arrives by another. */
+    /** Returns without waiting. If the message is lost on its way to one node, it arrives by another node. */
     @Override
     public void publish(String channel, String message, long timeoutNanos) {
         QuorumSubscription own = subscription;
@@ -332,7 +335,9 @@ public final class Quorum implements Redis {
         return false;
     }
 
-    /** A server that has forgotten its votes gives none for the restart delay. So no hold may last longer. */
+    /**
+     * The restart delay: a server that has forgotten its votes gives none for that time, so no hold may last longer.
+     */
     @Override
     public long memoryMillis() {
         return restartDelayMillis == 0 ? Long.MAX_VALUE : restartDelayMillis;

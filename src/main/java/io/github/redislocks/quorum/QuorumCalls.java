@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 public final class QuorumCalls {
 
     /**
-     * The value for "now" in replies: a quorum has no time of its own, and its nodes date requests by their own clocks.
+     * The value for "now" in replies. A quorum has no clock of its own; the deadlines of requests are by the clocks of
+     * its nodes.
      */
     public static final long NOW = 1;
 
@@ -27,7 +28,7 @@ public final class QuorumCalls {
      *
      * @param runId its run id; empty if the call need not name it
      * @param fromMicros the server's time before which the server must not give a new vote, or 0
-     * @param notAfterMicros the server's time after which the server must not give the vote any more
+     * @param notAfterMicros the server's time until which the server may give the vote
      */
     public record At(String runId, long fromMicros, long notAfterMicros) {
 

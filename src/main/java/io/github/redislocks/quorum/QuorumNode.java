@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A master of a quorum. A quorum asks all its nodes at the same time, and none waits for another: the asking thread
- * sends a question if that needs no waiting, else a thread of the node does; another thread of the node does the
- * background work. One {@link NodeBatch} is under way at a time. Questions that come meanwhile are sent together after
- * it, in the order in which they came: so a vote that nobody waits for any longer is answered before it is withdrawn. A
- * question whose time is over is not sent.
+ * sends a question if it need not wait for that, and otherwise a thread of the node does. Another thread of the node
+ * does the background work. One {@link NodeBatch} is under way at a time. Questions that come meanwhile are sent
+ * together after it, in the order in which they came: so a vote that nobody waits for any longer is answered before it
+ * is withdrawn. A question whose time is over is not sent.
  */
 public final class QuorumNode extends PolledMaster {
 
@@ -59,7 +59,7 @@ public final class QuorumNode extends PolledMaster {
     public final OneThreadExecutor lane;
     private volatile boolean closing;
     private final WithdrawRetries retries;
-    /** When the thread of {@link #calls}, which alone uses it, started to count slow batches. */
+    /** When the count of slow batches started. Used by the thread of {@link #calls} only. */
     private long countedNanos;
 
     private int counted;
@@ -120,12 +120,12 @@ public final class QuorumNode extends PolledMaster {
         retries.add(order, notBeforeNanos);
     }
 
-    /** The number of attempts of which the node remembers something. */
+    /** The number of attempts about which the node remembers something. */
     public int remembered() {
         return unanswered.size() + retries.size();
     }
 
-    /** Starts a batch of the questions that wait, unless a batch is under way: the end of that starts the next. */
+    /** Starts a batch of the questions that wait, unless a batch is under way, whose end starts the next one. */
     private void startNext() {
         while (!waiting.isEmpty() && current.get() == null) {
             List<NodeQuestion> questions = new ArrayList<>(MOST_TOGETHER);
@@ -218,7 +218,7 @@ public final class QuorumNode extends PolledMaster {
         }
     }
 
-    /** Ends a batch, whatever it has met: each poll has an outcome, and the next batch may start. */
+    /** Ends a batch, even after an error: gives each poll an outcome, and lets the next batch start. */
     private void end(NodeBatch batch) {
         try {
             batch.answerRest();
@@ -228,7 +228,7 @@ public final class QuorumNode extends PolledMaster {
         }
     }
 
-    /** Counts a slow batch; returns whether they are many. */
+    /** Counts a slow batch; returns whether there were many in the last second. */
     private boolean isOften() {
         long now = System.nanoTime();
         if (now - countedNanos > SECOND_NANOS) {
@@ -243,7 +243,10 @@ public final class QuorumNode extends PolledMaster {
         return Outcome.of(new RedisException.Unanswered(message, false, null));
     }
 
-    /** The outcome if the node is closed or no thread could be started: the other nodes are asked without this one. */
+    /**
+     * The outcome for a poll if the node is closed or no thread could be started. The other nodes are asked
+     * nevertheless.
+     */
     private Outcome unsent(RejectedExecutionException e) {
         return unsent(redis.address() + ": " + e.getMessage());
     }
@@ -258,7 +261,7 @@ public final class QuorumNode extends PolledMaster {
         void published(long receivedBefore);
     }
 
-    /** Sends a message, without waiting. If no thread can, other nodes may bring the message. */
+    /** Sends a message, without waiting. If no thread can send it, other nodes may deliver the message. */
     public void publish(String channel, String message, long timeoutNanos, @Nullable Listener listener) {
         long deadline = System.nanoTime() + timeoutNanos;
         try {
@@ -286,7 +289,10 @@ public final class QuorumNode extends PolledMaster {
         }
     }
 
-    /** Takes no more questions. The last withdrawals are sent when the others are answered, until a time at most. */
+    /**
+     * Accepts no more questions. The last withdrawals are sent once the earlier questions are answered, at
+     * {@code deadlineNanos} at the latest.
+     */
     public void shutDown(long deadlineNanos) {
         closing = true;
         try {
@@ -314,7 +320,10 @@ public final class QuorumNode extends PolledMaster {
         batchEnds.await(deadlineNanos, () -> waiting.isEmpty() && current.get() == null);
     }
 
-    /** Ends the threads when they have done their work, at a time at the latest. An interrupt is kept. */
+    /**
+     * Ends the threads once they have done their work, at {@code deadlineNanos} at the latest. An interrupt does not
+     * end the wait; its flag is set again.
+     */
     public void close(long deadlineNanos) {
         try {
             awaitBatches(deadlineNanos);

@@ -28,12 +28,12 @@ public final class QuorumServer {
     /** More than the error of the estimated server time, which is a round trip. */
     public static final long LATE_MARGIN_NANOS = 100_000_000;
 
-    /** The error of an uptime, which is the difference of two times in whole seconds. */
+    /** The greatest error of an uptime, since it is the difference of two times in whole seconds. */
     private static final long UPTIME_ERROR_MICROS = 1_000_000;
 
     /**
-     * In place of the run id of a replica, so that the promoted replica, which keeps its run id, counts as another
-     * server.
+     * Stands for the run id of a replica, so that the replica counts as another server when it is promoted, although it
+     * keeps its run id.
      */
     private static final String REPLICA = "replica";
 
@@ -41,7 +41,8 @@ public final class QuorumServer {
      * A time in which the server gives no new votes.
      *
      * @param untilMicros the end, by the server's clock
-     * @param namedUntilNanos how long requests name this end: for twice as long, so that only the server's clock counts
+     * @param namedUntilNanos until when, by this client's clock, requests contain the end: for twice the time, so that
+     *     the server's clock alone decides when the silence ends
      */
     private record Silence(long untilMicros, long namedUntilNanos) {}
 
@@ -49,7 +50,7 @@ public final class QuorumServer {
     public final ServerTime time = new ServerTime();
 
     private final String keyPrefix;
-    /** A mailbox that nobody reads, to find out whether the user may subscribe. */
+    /** A channel that nobody reads, by which the check finds out whether the user may subscribe. */
     private final String mailbox;
 
     private final Call check;
@@ -75,8 +76,8 @@ public final class QuorumServer {
      *
      * @param keyPrefix the prefix of the locks' keys
      * @param restartDelayMillis how long a restarted server must have run before it votes; 0 if it forgets nothing
-     * @param leaseMillis the least time that another server at this address gives no vote, since it does not know those
-     *     given
+     * @param leaseMillis the least time in which another server at this address gives no vote, since it does not know
+     *     the votes that were given
      * @param known the run ids of all nodes
      */
     public QuorumServer(
@@ -88,7 +89,7 @@ public final class QuorumServer {
         this(redis, keyPrefix, restartDelayMillis, leaseMillis, known, System::nanoTime);
     }
 
-    /** With a clock for the pauses between checks. */
+    /** Makes a server, with a clock for the pauses between checks. */
     public QuorumServer(
             Redis redis,
             String keyPrefix,
@@ -189,7 +190,7 @@ public final class QuorumServer {
         doubted = true;
     }
 
-    /** Notes that the server has become a replica, which forgets what its master does not know. */
+    /** Notes that the server has become a replica, and so forgets all that its master does not know. */
     public void becameReplica() {
         checking.lock();
         try {

@@ -26,7 +26,7 @@ public final class QuorumSubscription implements Redis.Subscription {
     /** Wakes the reader in place of a message, since the subscription may be broken. */
     private static final String BROKEN = "broken";
 
-    /** How soon the reader looks without being woken: there may be no memory for the wake-up. */
+    /** After this time the reader checks without being woken, since there may have been no memory for the wake-up. */
     private static final long LOOK_UP_SECONDS = 1;
 
     private final String channel;
@@ -54,12 +54,15 @@ public final class QuorumSubscription implements Redis.Subscription {
         }
     }
 
-    /** Subscribes to all nodes, and returns when a majority has confirmed it. An interrupt is kept. */
+    /**
+     * Subscribes at all nodes, and returns when a majority has confirmed the subscription. An interrupt does not end
+     * the wait; its flag is set again.
+     */
     public static QuorumSubscription open(List<QuorumNode> nodes, String channel, long timeoutNanos) {
         return open(nodes, channel, timeoutNanos, new ParkingQueue<>());
     }
 
-    /** With a queue for the messages. */
+    /** As above, with a queue for the messages. */
     public static QuorumSubscription open(
             List<QuorumNode> nodes, String channel, long timeoutNanos, BlockingQueue<String> messages) {
         QuorumSubscription subscription = new QuorumSubscription(nodes, channel, timeoutNanos, messages);
@@ -125,8 +128,8 @@ public final class QuorumSubscription implements Redis.Subscription {
     }
 
     /**
-     * Reads the messages of one node. Subscribes again after the subscription is lost, and after it has become deaf:
-     * then messages that the client publishes itself do not come back.
+     * Reads the messages of one node. Subscribes again after the subscription is lost, and after messages that the
+     * client itself published have not come back.
      */
     private final class Reader implements QuorumNode.Listener {
 

@@ -22,7 +22,7 @@ public final class RenewPoll extends MajorityPoll {
     /** The answers to one renewal. */
     public static final class Round {
 
-        /** In place of the round before the first. */
+        /** Stands for the round before the first one. */
         public static final Round NONE = new Round(0);
 
         private final int majority;

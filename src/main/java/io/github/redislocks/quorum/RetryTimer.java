@@ -30,8 +30,8 @@ public class RetryTimer {
     }
 
     /**
-     * Runs a task a moment later, once if it is added again meanwhile. Forgets the task if this timer is closed or no
-     * thread can be started.
+     * Runs a task a moment later. A task that is added again before it has run runs only once. Forgets the task if this
+     * timer is closed or no thread can be started.
      */
     public void later(Runnable task) {
         tasks.add(task);
@@ -67,7 +67,10 @@ public class RetryTimer {
         return executor.getQueue().size();
     }
 
-    /** Waits after {@link #close} until the current task has ended, for a time at most. An interrupt is kept. */
+    /**
+     * Waits after {@link #close} until the current task has ended, at most for {@code limit}. An interrupt does not end
+     * the wait; its flag is set again.
+     */
     void awaitEnd(Duration limit) {
         boolean unused = Uninterruptibles.until(
                 System.nanoTime() + limit.toNanos(), nanos -> executor.awaitTermination(nanos, TimeUnit.NANOSECONDS));

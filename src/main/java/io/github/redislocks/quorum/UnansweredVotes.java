@@ -12,17 +12,17 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 
 /**
- * The votes and places in line that one node of a quorum may have, or may still get, by attempt. An attempt that
- * certainly has nothing there is not remembered. So the number of attempts is bounded by those under way, the holds,
- * and the votes that could not be withdrawn.
+ * The votes and places in the queue that one node of a quorum may have for each attempt, or may still get. Attempts
+ * that certainly have nothing there are not remembered. So the number of attempts is bounded by those under way, the
+ * holds, and the votes that could not be withdrawn.
  */
 public final class UnansweredVotes {
 
     /**
      * A request for a vote.
      *
-     * @param place whether the request takes a place in line as well
-     * @param mayRunUntilNanos when the node cannot give the vote any more
+     * @param place whether the request also takes a place in the queue
+     * @param mayRunUntilNanos until when the node may still give the vote
      */
     public record Question(long attempt, long ballot, boolean place, long leaseMillis, long mayRunUntilNanos) {
 
@@ -34,13 +34,16 @@ public final class UnansweredVotes {
     /** The votes and the place of one attempt. Read and changed only while the map computes its entry. */
     private static final class Trace {
 
-        /** For each unanswered request, when the node cannot give the vote any more. */
+        /** For each unanswered request: the time until which the node may still give the vote. */
         private final List<Long> underWay = new ArrayList<>(1);
-        /** The same for the last request of which a copy got no answer; 0 if there was none. */
+        /**
+         * The same for requests that have an outcome although a copy got no answer: the latest such time; 0 if there is
+         * none.
+         */
         private long mayRunUntilNanos;
-        /** The last ballot of which the node may have a vote; 0 if there is none. */
+        /** The last ballot for which the node may have a vote; 0 if there is none. */
         private long ballot;
-        /** Whether the node may have a place in line. */
+        /** Whether the node may have a place in the queue. */
         private boolean place;
         /** When all votes and places have expired. */
         private long untilNanos;
@@ -80,7 +83,7 @@ public final class UnansweredVotes {
             place |= question.place && (voted || answer instanceof VoteAnswer.Taken);
         }
 
-        /** When the node cannot give a vote any more; 0 if it cannot now. */
+        /** Until when the node may still give a vote; 0 if no request can give one any more. */
         private long mayRunUntil(long now) {
             long last = mayRunUntilNanos != 0 && mayRunUntilNanos - now > 0 ? mayRunUntilNanos : 0;
             for (long each : underWay) {
@@ -152,7 +155,7 @@ public final class UnansweredVotes {
     /**
      * Notes that the node has ended the vote of a ballot, or of an earlier one, or never had it.
      *
-     * @param dropped whether the node removed the place in line as well
+     * @param dropped whether the node also removed the place in the queue
      */
     public void withdrawn(long attempt, long ballot, boolean dropped) {
         traces.computeIfPresent(attempt, (number, trace) -> {
@@ -164,7 +167,7 @@ public final class UnansweredVotes {
         });
     }
 
-    /** Forgets an attempt, whatever the node may have of it. */
+    /** Forgets an attempt, even if the node may have something of it. */
     public void forget(long attempt) {
         traces.remove(attempt);
     }
@@ -189,7 +192,7 @@ public final class UnansweredVotes {
         return is[0];
     }
 
-    /** When the node cannot give any vote that the attempt has asked for; 0 if all requests were answered. */
+    /** Until when the node may still give a vote that the attempt has asked for; 0 if all requests were answered. */
     public long mayRunUntilNanos(long attempt) {
         long[] until = new long[1];
         traces.computeIfPresent(attempt, (number, trace) -> {

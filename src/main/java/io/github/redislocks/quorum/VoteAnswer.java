@@ -9,9 +9,10 @@ public sealed interface VoteAnswer {
     /**
      * The attempt has the vote.
      *
-     * @param token the wanted token, or the next one if the master had counted the wanted one before
-     * @param previousToken the token of the hold before
-     * @param previousLost whether the hold before was not released
+     * @param token the wanted token, or the master's next one if the master has already given that token or a greater
+     *     one
+     * @param previousToken the token of the previous hold
+     * @param previousLost whether the previous hold was not released
      * @param kept whether the attempt had the vote before this request
      */
     record Voted(long token, long previousToken, boolean previousLost, boolean kept) implements VoteAnswer {}

@@ -32,7 +32,7 @@ public final class VotePoll extends Poll {
     /**
      * The attempt that wants votes.
      *
-     * @param claimMillis how long a place in line lasts on each node, or 0 to take none
+     * @param claimMillis how long a place in the queue lasts on each node, or 0 to take none
      * @param lastLostAttempt as in {@link Request.Acquire}
      * @param success the code of the reply that the client expects
      */
@@ -78,7 +78,7 @@ public final class VotePoll extends Poll {
         return calls.vote(candidate, ballot, token, QuorumCalls.At.of(node, runId, now, timeoutNanos));
     }
 
-    /** Far below the lease, so that one hanging node does not use it up. */
+    /** Far less than the lease, so that one hanging node does not use the lease up. */
     @Override
     public long patienceNanos() {
         return QuorumCalls.patienceNanos(candidate.leaseMillis);

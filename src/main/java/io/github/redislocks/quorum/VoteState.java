@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A client's knowledge of one attempt on a quorum. The attempt's calls ask for votes one at a time, and none asks after
- * the attempt has won: else the withdrawal of votes that won nothing could end votes that count.
+ * the attempt has won: otherwise the withdrawal of votes that won nothing could end votes that count.
  */
 public final class VoteState {
 
@@ -55,7 +55,10 @@ public final class VoteState {
             return call.request() instanceof Request.Keeping kept ? all.getIfPresent(kept.attempt()) : null;
         }
 
-        /** Forgets an attempt that got neither votes nor a place, or was refused: it may ask again as a new one. */
+        /**
+         * Forgets an attempt that got neither votes nor a place, or was refused. If it asks again, it counts as a new
+         * one.
+         */
         public void forgetBusy(Call call, Outcome outcome) {
             boolean refused =
                     call.request() instanceof Request.Acquire && outcome.failure() instanceof RedisException.Refused;
@@ -94,8 +97,8 @@ public final class VoteState {
     }
 
     /**
-     * Waits until no other call asks for votes, until a time at most; returns whether this call may ask. An interrupt
-     * is kept.
+     * Waits until no other call of the attempt asks for votes, at most until {@code deadlineNanos}; returns whether
+     * this call may ask. An interrupt does not end the wait; its flag is set again.
      */
     public boolean enter(long deadlineNanos) {
         return Uninterruptibles.until(deadlineNanos, nanos -> turn.tryAcquire(nanos, TimeUnit.NANOSECONDS));
@@ -125,7 +128,8 @@ public final class VoteState {
 
     /**
      * The poll that renews or re-enters the hold. A re-entry needs a majority of the votes of the hold. If too many of
-     * the nodes that gave them are away now, the re-entry first gets the votes of others, as a renewal does.
+     * the nodes that gave these votes are away now, the re-entry first gets the votes of other nodes, as a renewal
+     * does.
      */
     public Poll keeping(QuorumCalls calls, Call call, Request.Keeping kept) {
         Reply winning = won;

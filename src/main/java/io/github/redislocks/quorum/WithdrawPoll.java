@@ -16,7 +16,7 @@ public final class WithdrawPoll extends MajorityPoll {
 
     private final Withdrawal order;
     /**
-     * For each node, when it cannot give a vote any more that was unanswered when this poll was sent; 0 if all were
+     * For each node: until when it may still give a vote that was unanswered when this poll was sent; 0 if all were
      * answered.
      */
     private final AtomicLongArray mayRunUntilNanos;
@@ -32,7 +32,10 @@ public final class WithdrawPoll extends MajorityPoll {
         this.mayRunUntilNanos = new AtomicLongArray(calls.nodes());
     }
 
-    /** All nodes learn of the end of a hold. Otherwise only nodes are asked that may have something of the attempt. */
+    /**
+     * The end of a hold is sent to all nodes, any other withdrawal only to nodes that may have something of the
+     * attempt.
+     */
     @Override
     public boolean concerns(PolledMaster node) {
         return order.end() != Withdrawal.End.UNHELD || mayEnd(node);
@@ -44,7 +47,9 @@ public final class WithdrawPoll extends MajorityPoll {
                 : node.unanswered.mayHaveVote(order.attempt());
     }
 
-    /** After a vote of the same attempt: once that vote is answered, this withdrawal need not be repeated. */
+    /**
+     * A withdrawal follows a vote of the same attempt: once that vote is answered, the withdrawal need not be repeated.
+     */
     @Override
     public boolean follows(Poll earlier) {
         return earlier instanceof VotePoll vote && vote.attempt() == order.attempt();

@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentMap;
 /** The withdrawals to send once more to one node of a quorum, each not before its time: in batches, a few a second. */
 public final class WithdrawRetries {
 
-    /** The most withdrawals kept. Those beyond are dropped: their votes end with their leases. */
+    /** The most withdrawals that are kept. Further ones are dropped: their votes end with their leases. */
     public static final int MOST = 10_000;
 
     private static final int BATCH = 500;
@@ -65,7 +65,7 @@ public final class WithdrawRetries {
         }
     }
 
-    /** Sends all withdrawals now, on the calling thread: for a node that closes. */
+    /** Sends all withdrawals now, on the calling thread, because the node closes. */
     void sendRest(long deadlineNanos) {
         List<WithdrawPoll> rest = new ArrayList<>();
         for (Map.Entry<Long, Retry> each : retries.entrySet()) {

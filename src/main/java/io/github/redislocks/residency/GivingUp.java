@@ -5,13 +5,13 @@ import io.github.redislocks.state.LockKeys;
 import java.time.Duration;
 
 /**
- * The event of a residence that is given up, before its release is answered.
+ * The data of the event that a residence is given up, collected before the release is answered.
  *
- * @param recalledNanos when it was recalled, if that is the reason
+ * @param recalledNanos when the residence was recalled, if that is the reason
  */
 record GivingUp(LockKeys keys, LockGivenUp.Reason reason, long acquiredNanos, long acquisitions, long recalledNanos) {
 
-    /** Makes the event of a residence that was given up at a time. */
+    /** Makes the event, given the time at which the residence was given up. */
     LockGivenUp at(long now) {
         Duration lasted = since(acquiredNanos, now);
         return reason == LockGivenUp.Reason.RECALLED

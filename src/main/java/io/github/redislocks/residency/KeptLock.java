@@ -26,23 +26,25 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lock object whose client may keep the lock. If the object names a residency, a thread acquires the lock by the turn
- * of the {@link Residence}, and without a request if the client has the lock in Redis. A call that needs a hold of its
- * own in Redis is that of every other lock, and waits behind the residence. Each object of the lock finds the
- * possession of its thread under a residence, even if another object acquired it.
+ * A lock object of a client that can keep locks. If the object was made with a residency, a thread acquires the lock by
+ * the turn of the {@link Residence}; if the client has the lock in Redis, this needs no request. A call that needs a
+ * hold of its own in Redis works as for every other lock, and waits behind the residence. Each object of the lock finds
+ * its thread's hold under a residence, even if the thread acquired it by another object.
  */
 final class KeptLock extends Sync {
 
-    /** For how many nanoseconds there are to be tokens when Redis has been asked for a lease. */
+    /** For how many nanoseconds a confirmation of the lease should provide tokens. */
     private static final long TOKEN_NANOS = 50_000;
 
     private static final int TOKEN_SPINS = 10_000;
-    /** At least so many times the clock is read while the next microsecond is waited for. */
+    /** How often the clock is read, at most, to wait for the next microsecond. */
     private static final int TIME_SPINS = 1_000;
 
     private final Residences all;
     private final Clock clock;
-    /** The client as the owner, which keeps the lock for its threads; null if this object does not want that. */
+    /**
+     * The residence by which the client keeps the lock for its threads; null if this object was made without residency.
+     */
     private final @Nullable Residence kept;
 
     KeptLock(
@@ -68,13 +70,16 @@ final class KeptLock extends Sync {
         return (Residence) local.lease.owner;
     }
 
-    /** The calling thread's hold under a residence, if it is not lost; else null. */
+    /** The calling thread's hold under a residence; null if there is none, or if it is lost. */
     private @Nullable ThreadHold local() {
         Residence residence = residence();
         return residence == null ? null : residence.heldBy(Thread.currentThread());
     }
 
-    /** The calling thread's latest loss under a residence that it has not unlocked yet; null if there is none. */
+    /**
+     * The calling thread's latest loss under a residence after which it has not yet called unlock(); null if there is
+     * none.
+     */
     private @Nullable ThreadHold lost() {
         return all.records.of(keys(), all.owners.caller());
     }
@@ -108,7 +113,7 @@ final class KeptLock extends Sync {
                 : super.isValid(held);
     }
 
-    /** Returns true if a residence can serve the call. It cannot serve a lease that the call names. */
+    /** Returns true if a residence can serve the call. It cannot if the caller chose a lease. */
     private boolean isWanted(long leaseMillis, boolean renewed) {
         return renewed && leaseMillis == leaseMillis();
     }
@@ -170,7 +175,7 @@ final class KeptLock extends Sync {
         }
     }
 
-    /** Returns true if the possessions of a thread let it acquire the lock. */
+    /** Returns true if the present hold or loss of the calling thread lets it acquire the lock. */
     private boolean mayEnter(@Nullable Hold hold, @Nullable ThreadHold lost) {
         return (hold == null && lost == null) || ((hold == null || hold.isLost()) && mayRelock());
     }
@@ -310,8 +315,9 @@ final class KeptLock extends Sync {
     }
 
     /**
-     * Throws if what kept the thread waiting was an outage: for as long as it had time, or for longer than it bears.
-     * The thread that had the turn met it, and knew of no holder.
+     * Throws if the thread waited because of an outage, and the outage used up its time limit or has lasted longer than
+     * {@code retryFor}. The thread that had the turn met the outage while it asked for the lock, so no thread of this
+     * client held the lock.
      */
     private void checkOutage(Residence residence, boolean turn, WaitLimit limit, long began) {
         if (residence.lease() != null) {
@@ -325,7 +331,7 @@ final class KeptLock extends Sync {
         }
     }
 
-    /** As {@link #take}; asks Redis if there is no token else, or no lease for as long as wanted. */
+    /** As {@link #take}; but if there is no token, or the lease is not as long as wanted, asks Redis first. */
     private @Nullable ThreadHold takeConfirmed(
             Residence residence, @Nullable Hold lease, long leaseMillis, WaitLimit limit) {
         ThreadHold local = take(residence, lease, leaseMillis, all.owners.caller(), clock.nanoTime());
@@ -335,7 +341,8 @@ final class KeptLock extends Sync {
                 || all.whyOver(residence, lease, clock.nanoTime(), true) != null) {
             return local;
         }
-        // Wait until there is a token for this thread: the lease gives one for each microsecond.
+        // Wait first, so that the reply makes tokens valid for the next TOKEN_NANOS: the lease has one for each
+        // microsecond.
         long from = residence.nextTokenNanos(lease) + TOKEN_NANOS;
         for (int i = 0; i < TOKEN_SPINS && clock.nanoTime() < from; i++) {
             Thread.onSpinWait();
@@ -349,8 +356,8 @@ final class KeptLock extends Sync {
     }
 
     /**
-     * Makes the calling thread, which has the turn, the holder, if the lease can be relied upon, is renewed for as long
-     * as wanted, and may be kept.
+     * Makes the calling thread, which has the turn, the holder. Returns null if the lease is not valid, is renewed for
+     * a shorter time than wanted, or may not be kept.
      */
     private @Nullable ThreadHold take(
             Residence residence, @Nullable Hold lease, long leaseMillis, Owner caller, long now) {
@@ -364,8 +371,8 @@ final class KeptLock extends Sync {
     }
 
     /**
-     * Makes the calling thread, which has the turn, the holder. Waits for the microsecond of the next token, if time
-     * alone brings it.
+     * Makes the calling thread, which has the turn, the holder. If the next token needs no request, only time, waits
+     * for its microsecond.
      */
     private @Nullable ThreadHold takeInTime(Residence residence, Hold lease, Owner caller, long now) {
         ThreadHold local = residence.take(lease, caller, now);
@@ -376,7 +383,7 @@ final class KeptLock extends Sync {
         return local;
     }
 
-    /** Asks whether a lease is there, and extends it; from then on it is renewed for as long. */
+    /** Has Redis confirm a lease and extend it to {@code millis}. From then on it is renewed for that time. */
     private void confirm(Hold lease, WaitLimit limit, long millis) {
         boolean outlasts = lease.mayOutlast();
         lease.asks(millis);
@@ -461,8 +468,8 @@ final class KeptLock extends Sync {
     }
 
     /**
-     * Releases a lease for a thread that has the turn and cannot become the holder under that. Returns when Redis has
-     * answered, or did not in time, so that the background goes on.
+     * Releases a lease under which the calling thread, which has the turn, cannot become the holder. Returns when Redis
+     * has answered; if it does not answer in time, the release goes on in the background.
      */
     private void giveUp(Residence residence, Hold lease, WaitLimit limit) {
         GivingUp told = all.givingUp(residence, lease, LockGivenUp.Reason.NO_TOKEN);
@@ -498,7 +505,7 @@ final class KeptLock extends Sync {
         }
     }
 
-    /** Ends a thread's hold under a lease, which is kept, or released if others want the lock. */
+    /** Ends a thread's hold under a lease. The lease is released if others want the lock, and otherwise kept. */
     private void passOn(Residence residence, ThreadHold local, long now, long byNanos) {
         GivingUp givingUp = null;
         try {
@@ -588,7 +595,10 @@ final class KeptLock extends Sync {
         }
     }
 
-    /** Waits in a Condition: the lease ends with the script that ends any other hold, and the thread gets its own. */
+    /**
+     * Waits in a Condition: the same script ends the lease that would end an ordinary hold. When the wait ends, the
+     * thread gets a hold of its own.
+     */
     @Override
     protected boolean await(Conditions conditions, String id, WaitLimit limit, @Nullable Instant until)
             throws InterruptedException {
@@ -619,7 +629,7 @@ final class KeptLock extends Sync {
         private final @Nullable Hold below;
         private final Residence residence;
         private @Nullable GivingUp told;
-        /** True from the begin of the release to the end of the lease. */
+        /** True from the start of the release until the lease has ended. */
         private boolean gives;
 
         Waiter(ThreadHold local, @Nullable Hold below) {

@@ -11,26 +11,29 @@ import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The losses of a client's threads under a lease, until the thread has unlocked what it lost or has ended, or until
- * there are 100,000 later losses.
+ * The losses of a client's threads under leases. A record stays until its thread has called unlock() or has ended, or
+ * until there are 100,000 later losses.
  */
 public final class LossRecords {
 
-    /** When what could not be told yet is tried again. */
+    /** The pause before a report that failed is tried again. */
     private static final long UNTOLD_NANOS = 100_000_000;
     /** The time between two checks whether the threads are still alive. */
     private static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
 
-    /** The latest of each thread and lock, which knows the one before. */
+    /** The latest loss of each thread and lock. It refers to the loss before it. */
     private final ConcurrentMap<HoldKey, ThreadHold> latest = new ConcurrentHashMap<>();
 
-    /** The latest loss of the calling thread that it has not unlocked yet; null if there is none. */
+    /**
+     * The latest loss of the lock by {@code caller} after which the caller has not yet called unlock(); null if there
+     * is none.
+     */
     @Nullable
     ThreadHold of(LockKeys keys, Owner caller) {
         return latest.isEmpty() ? null : latest.get(caller.wanted.of(keys));
     }
 
-    /** Adds a record, once: it does not come back when its thread has unlocked it. */
+    /** Adds a record once: a repeated call does not add it again after its thread has unlocked it. */
     @SuppressWarnings("ReferenceEquality")
     void add(ThreadHold lost) {
         latest.compute(lost, (key, present) -> present == lost || lost.isRecorded() ? present : lost.above(present));
@@ -45,8 +48,8 @@ public final class LossRecords {
     }
 
     /**
-     * Lets the earlier of two records of the calling thread, which has locked again, stand for both; unless the latest
-     * is not told yet, since the watchdog finds it by its record.
+     * Lets the earlier of two records of the calling thread, which has locked again, stand for both. Does nothing while
+     * the later loss is not reported to the listeners, since the watchdog finds that loss by its record.
      */
     void merge(LockKeys keys, Owner caller) {
         ThreadHold lost = of(keys, caller);
@@ -57,7 +60,10 @@ public final class LossRecords {
         }
     }
 
-    /** Tells what is not told yet, and forgets what nobody will unlock. Returns when to look again. */
+    /**
+     * Notifies the listeners of losses that are not reported yet, and removes the records of threads that have ended,
+     * and the oldest if there are too many. Returns when to call this again.
+     */
     long inspect(ThreadLosses losses, long now) {
         Steps.forEach(latest.values(), lost -> tell(lost, losses));
         long next = Long.MAX_VALUE;
@@ -79,7 +85,7 @@ public final class LossRecords {
         return next;
     }
 
-    /** Tells a thread's losses of a lock, of which the latest may have come before an earlier one was told. */
+    /** Notifies the listeners of a thread's losses of a lock: an earlier one, too, may not be reported yet. */
     private static void tell(ThreadHold latest, ThreadLosses losses) {
         for (ThreadHold lost = latest; lost != null; lost = lost.earlier()) {
             losses.ended(lost);

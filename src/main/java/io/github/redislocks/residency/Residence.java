@@ -28,15 +28,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * A client as the owner of one lock, which its threads pass on among themselves without a request.
  *
- * <p>In Redis the lock has one hold, the <i>lease</i>, with this as its owner. Here the threads stand in one queue for
- * the <i>turn</i>. Only the thread that has the turn may have a {@link ThreadHold}, acquire the lease, or release it;
- * so a lease is never released under a thread that relies on it. A lease may be lost at any time: the thread that
- * declares the loss ends the thread's hold with it, and then the turn.
+ * <p>In Redis the lock has one hold, the <i>lease</i>, whose owner is this residence. In the client, the threads queue
+ * for the <i>turn</i>. Only the thread that has the turn may have a {@link ThreadHold}, acquire the lease, or release
+ * it; so a lease is never released under a thread that relies on it. A lease may be lost at any time: the thread that
+ * declares the loss also ends the hold under the lease, and then the turn.
  *
  * <pre>
- *   turn free, no lease        as any lock that this client does not have
+ *   turn free, no lease        the client does not have the lock
  *   turn free, lease           kept: nobody has the lock, and the next thread needs no request
- *   turn taken, no holder      a thread acquires or releases the lease, or looks at it; or the lease is released in the
+ *   turn taken, no holder      a thread acquires, checks or releases the lease; or the lease is released in the
  *                              background, and the turn ends with that
  *   turn taken, holder         a thread has the lock
  * </pre>
@@ -46,7 +46,10 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     /** The start of a residence's id, behind the client's id. The scripts know it. */
     static final String KIND = "r";
 
-    /** For how long after its beginning a lease gives tokens by the time alone: as long as one that others wait for. */
+    /**
+     * For how long after its beginning a lease gives tokens by the time alone, without a confirmation: as long as a
+     * lease lasts that others wait for.
+     */
     private static final long UNASKED_NANOS = Timing.SLICE_NANOS;
 
     // Fields that each turn writes once are written lazily: the volatile write that follows publishes them.
@@ -68,38 +71,41 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     private final LossRecords records;
     private final Turns turns = new Turns();
     private final AtomicReference<@Nullable Hold> lease = new AtomicReference<>();
-    /** All that the watchdog is to look at: those with a lease or a holder; shared. */
+    /** The residences of the client that the watchdog inspects: those with a lease or a holder. */
     private final Set<Residence> watched;
 
     private volatile @Nullable ThreadHold holding;
-    /** The hold that is released in the background, whose end ends the turn; null if there is none. */
+    /** The lease that is being released in the background, whose end also ends the turn; null if there is none. */
     private final AtomicReference<@Nullable Hold> releasing = new AtomicReference<>();
     /** The tasks to run once it is clear whether a thread has the lock. */
     private final Queue<Runnable> asked = new ConcurrentLinkedQueue<>();
     /** The thread that acquires the lease; null if none does. */
     private volatile @Nullable Thread waiter;
-    /** Whether somebody may have waited in Redis when the lease was acquired; written under the turn. */
+    /** Whether another client may have waited in Redis when the lease was acquired. Written under the turn. */
     private volatile boolean foundOthers;
-    /** The last lease that has begun, whose tokens the next fields are; written under the turn, before them. */
+    /**
+     * The lease to which the token fields below belong: the last that has begun. Written under the turn, before those
+     * fields.
+     */
     private volatile @Nullable Hold tokensOf;
-    /** The last token of a thread's hold under the lease, 0 before the first; guarded by the turn. */
+    /** The token of the last thread's hold under the lease; 0 before the first. Guarded by the turn. */
     private volatile long lastToken;
-    /** The token of the last of those holds that was lost, and so told; 0 if none was. */
+    /** The token of the last thread's hold under the lease that was lost, and so reported; 0 if none was lost. */
     private volatile long lostToken;
-    /** When the last request was sent to which Redis answered that the lease is there. */
+    /** When the last request was sent by which Redis confirmed the lease. */
     private volatile long confirmedNanos;
-    /** The highest attempt that was recalled. */
+    /** The highest attempt whose lease another client has recalled. */
     private final AtomicLong recalled = new AtomicLong();
-    /** When that was first said. */
+    /** When that attempt was first recalled. */
     private volatile long recalledNanos;
 
     private volatile long idleSinceNanos;
     private volatile long keepNanos;
-    /** When Redis was last asked whether the lease is still there; used by the watchdog only. */
+    /** When the watchdog last had Redis asked for the lease. Used by the watchdog only. */
     private long lookedNanos;
 
     /**
-     * The parts of a client that know what has ended.
+     * The parts of a client to which losses are reported.
      *
      * @param losses of threads
      * @param records of those losses
@@ -108,10 +114,10 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     public record Ended(ThreadLosses losses, LossRecords records, Holds holds) {}
 
     /**
-     * Makes one without a lease.
+     * Makes a residence without a lease.
      *
-     * @param id as Redis is to know it: behind the id of the client and a colon, {@link #KIND} and a number
-     * @param watched those that the watchdog looks at
+     * @param id the owner's id in Redis: the id of the client, a colon, {@link #KIND} and a number
+     * @param watched the residences that the watchdog inspects
      */
     public Residence(Clock clock, String id, LockKeys keys, Ended ended, Set<Residence> watched) {
         super(id, Residence.class);
@@ -123,22 +129,22 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         this.keys = keys;
     }
 
-    /** Sets for how long a lease is kept that nobody uses. */
+    /** Sets for how long an unused lease is kept. */
     public void keepFor(long nanos) {
         keepNanos = nanos;
     }
 
-    /** For how long a lease is kept that nobody uses. */
+    /** For how long an unused lease is kept. */
     public long keepNanos() {
         return keepNanos;
     }
 
-    /** When Redis was last asked whether the lease is still there; of the watchdog. */
+    /** When the watchdog last had Redis asked for the lease. Used by the watchdog only. */
     public long lookedNanos() {
         return lookedNanos;
     }
 
-    /** Notes that Redis is asked; of the watchdog. */
+    /** Notes that the watchdog has Redis asked for the lease. Used by the watchdog only. */
     public void looked(long now) {
         lookedNanos = now;
     }
@@ -148,18 +154,21 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return turns.tryAcquire(Turns.THREAD);
     }
 
-    /** Takes the turn if it is free, before threads that wait for it: to give the lease up. */
+    /** Takes the turn if it is free, before threads that wait for it, in order to give the lease up. */
     public boolean tryTurnFirst() {
         return turns.tryAcquire(Turns.CLIENT);
     }
 
-    /** The finding of a try, which does not wait. */
+    /** What a try found that does not wait. */
     public enum Found {
-        /** The turn, which it has now. */
+        /** The turn was free; the try has it now. */
         TURN,
-        /** A thread that has the lock. */
+        /** A thread has the lock. */
         HOLDER,
-        /** A thread that has the turn and asks Redis for the lock, or releases it for too long: Redis knows. */
+        /**
+         * A thread has the turn, and asks Redis for the lock, or takes too long to release it. Only Redis can say who
+         * has the lock.
+         */
         UNKNOWN
     }
 
@@ -190,7 +199,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     }
 
     /**
-     * Waits for the turn; false if the time was over. With it, the thread counts as one that waits: {@link #entered}.
+     * Waits for the turn; returns false if the time was over. A thread that got the turn still counts as waiting until
+     * it calls {@link #entered}.
      */
     public boolean awaitTurn(WaitLimit limit) throws InterruptedException {
         if (limit.isTimed()) {
@@ -204,14 +214,14 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return true;
     }
 
-    /** Notes that the thread that has the turn, if it has waited for it, knows now what came of it. */
+    /** Notes that the thread with the turn has finished its acquisition, so that it no longer counts as waiting. */
     public void entered() {
         if (turns.entering == Thread.currentThread()) {
             turns.entering = null;
         }
     }
 
-    /** Ends the turn; the next thread goes on. */
+    /** Ends the turn, and wakes the next thread. */
     public void endTurn() {
         turns.release(Turns.THREAD);
     }
@@ -221,7 +231,9 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return turns.hasQueuedThreads();
     }
 
-    /** The threads that wait for the turn, and the one that has waited for it and goes on. */
+    /**
+     * The threads that wait for the turn, and the thread that got it after a wait and has not finished its acquisition.
+     */
     public Collection<Thread> queuedThreads() {
         // Read the queue first, then `entering`: a thread sets `entering` before it leaves the queue, so it is found in
         // one of the two.
@@ -241,18 +253,23 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return lease.get();
     }
 
-    /** Whether the client has no lease, and releases none in the background: Redis may say who holds the lock. */
+    /**
+     * Whether the client has no lease, and releases none in the background, so that Redis can say who holds the lock.
+     */
     public boolean hasNothing() {
         return lease.get() == null && releasing.get() == null;
     }
 
-    /** Notes that a lease is released in the background; call under the turn, which ends with the release. */
+    /** Notes that a lease is being released in the background. Call under the turn, which ends with the release. */
     public void releases(Hold from) {
         releasing.set(from);
         ended(from);
     }
 
-    /** Ends the turn with a release in the background; once, however often it is said. Whether this was the first. */
+    /**
+     * Notes that the release in the background has ended, and ends the turn. Returns false, and does nothing, if an
+     * earlier call has done so.
+     */
     public boolean released(Hold from) {
         if (releasing.compareAndSet(from, null)) {
             endTurn();
@@ -267,19 +284,19 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     }
 
     /**
-     * Adds a task to run once it is clear whether a thread has the lock, by the thread that takes it by
-     * {@link #nextAsked}.
+     * Adds a task that runs once it is clear whether a thread has the lock. The thread that takes the task by
+     * {@link #nextAsked} runs it.
      */
     public void ask(Runnable then) {
         asked.add(then);
     }
 
-    /** Whether something is to be run once it is clear whether a thread has the lock. */
+    /** Whether there are tasks that wait until it is clear whether a thread has the lock. */
     public boolean isAsked() {
         return !asked.isEmpty();
     }
 
-    /** The next thing to be run since it is clear whether a thread has the lock; null if there is none. */
+    /** Takes the next task that waited until it is clear whether a thread has the lock; null if there is none. */
     @Nullable
     public Runnable nextAsked() {
         return asked.poll();
@@ -305,7 +322,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         }
     }
 
-    /** Has the watchdog look no more, if there is nothing to look at. */
+    /** Removes this residence from those that the watchdog inspects, if it has neither a lease nor a holder. */
     void unwatch() {
         if (isIdle()) {
             watched.remove(this);
@@ -316,7 +333,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         }
     }
 
-    /** Has the watchdog end a lease if an error has stopped the release of the thread's hold under it. */
+    /** Ends a lease if an error has stopped the release of the thread's hold under it. Called by the watchdog. */
     void rescue(Consumer<Hold> rescuer) {
         ThreadHold local = holding;
         if (local != null && local.stranded) {
@@ -333,7 +350,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         foundOthers = found;
     }
 
-    /** Whether somebody may have waited in Redis when the lease was acquired. Call under the turn. */
+    /** Whether another client may have waited in Redis when the lease was acquired. Call under the turn. */
     public boolean foundOthers() {
         return foundOthers;
     }
@@ -343,7 +360,10 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return lastToken;
     }
 
-    /** Notes that another client wants the lock; for an attempt, which may not have led to the lease yet. */
+    /**
+     * Notes that another client wants the lock that this residence acquired by {@code attempt}. The attempt may not
+     * have led to a lease yet.
+     */
     public void recall(long attempt, long now) {
         long before = recalled.get();
         while (before < attempt) {
@@ -356,14 +376,14 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         }
     }
 
-    /** Makes the event of a lease that is given up for a reason. Call under the turn. */
+    /** Makes the event of a lease that is given up for {@code reason}. Call under the turn. */
     public GivingUp givingUp(Hold from, LockGivenUp.Reason reason) {
         // The token grows by one with each thread's hold, so the difference of the tokens counts the holds.
         long acquisitions = lastToken == 0 ? 0 : lastToken - from.token + 1;
         return new GivingUp(keys, reason, from.acquiredNanos, acquisitions, recalledNanos);
     }
 
-    /** Whether another client wants the lock from this lease. */
+    /** Whether another client has recalled this lease. */
     public boolean isRecalled(Hold from) {
         return recalled.get() >= from.attempt;
     }
@@ -375,7 +395,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return local == null || local.isBeginning() ? null : local;
     }
 
-    /** The hold of a thread, if it has the lock. */
+    /** The hold of {@code thread}; null if it does not have the lock. */
     @Nullable
     public ThreadHold heldBy(Thread thread) {
         ThreadHold local = holding;
@@ -399,9 +419,9 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     }
 
     /**
-     * Makes the calling thread, which has the turn, the holder. Null if the lease has ended meanwhile, or if Redis has
-     * to be asked before there is a token. Whoever declared the loss of the lease may not have seen the hold: Losses
-     * are to be told that it has begun.
+     * Makes the calling thread, which has the turn, the holder. Returns null if the lease has ended meanwhile, or if
+     * Redis has to be asked before there is a token. A thread that declares the loss of the lease at this moment may
+     * not see the new hold, so the caller must call {@link ThreadLosses#begun} afterwards.
      */
     @Nullable
     public ThreadHold take(Hold from, Owner owner, long now) {
@@ -424,10 +444,10 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     }
 
     /**
-     * The token of the lease for its first holder, then one more each time, but none that Redis' time had not passed
-     * when it last said that the lease is there: whoever has the lock after the lease got a greater one from Redis,
-     * whatever ended the lease. In the first millisecond of a lease, none that Redis' time has not passed by now. 0 if
-     * there is no such token yet.
+     * The next token; 0 if there is none yet. The first holder gets the token of the lease, and each later holder one
+     * more. A token must be less than Redis' time when Redis last confirmed the lease: then the next owner in Redis
+     * gets a greater token, however the lease ended. In the first millisecond of a lease, no confirmation is needed:
+     * the token must be less than Redis' time now.
      */
     private long nextToken(Hold from, long now) {
         if (lastToken == 0) {
@@ -437,12 +457,12 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return lastToken < from.token + sure * 99 / 100_000 ? lastToken + 1 : 0;
     }
 
-    /** The time at which Redis has passed the next token. Call under the turn. */
+    /** When, by this client's clock, Redis' time has surely passed the next token. Call under the turn. */
     public long nextTokenNanos(Hold from) {
         return from.acquiredNanos + (lastToken + 1 - from.token) * 100_000 / 99;
     }
 
-    /** Whether the next token needs no answer of Redis, but its time. Call under the turn. */
+    /** Whether the next token needs no confirmation by Redis, but only its time. Call under the turn. */
     public boolean givesTokensByTime(Hold from) {
         return nextTokenNanos(from) - from.acquiredNanos <= UNASKED_NANOS;
     }
@@ -466,8 +486,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     }
 
     /**
-     * Ends a hold that was lost, and the turn with it; the record of the loss waits for its thread's unlock. Does it
-     * once, however often it is said.
+     * Ends a hold that was lost, and the turn with it, and adds the record of the loss, which stays until its thread's
+     * unlock. A repeated call does nothing.
      */
     @Override
     @SuppressWarnings("ReferenceEquality")
@@ -479,7 +499,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         }
     }
 
-    /** Ends the hold of a thread for it, and the turn with it; once, however often it is said. */
+    /** Ends the hold of a thread on its behalf, and the turn with it. A repeated call does nothing. */
     private void endHolding(ThreadHold hold) {
         if (HOLDING.compareAndSet(this, hold, null)) {
             endTurn();
@@ -487,9 +507,9 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     }
 
     /**
-     * The end of the lease: nobody is told, unless a thread had the lock, perhaps when the lease was ended by others.
-     * The hold of a thread that releases it, or tells of its loss, ends by that thread, and by the watchdog if that
-     * meets an error: until then the lease is known.
+     * Handles the loss of the lease. The listeners are notified only if a thread has the lock, or if another client
+     * ended the lease and a thread may have had the lock at that time. If a thread is releasing its hold, or reporting
+     * its loss, that thread ends the hold, or the watchdog does after an error; the lease stays known until then.
      */
     @Override
     public FollowUp lost(Hold from, LockLost.Reason reason) {
@@ -510,7 +530,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return FollowUp.DONE;
     }
 
-    /** Forgets a lease that was lost, unless a thread's hold under it has not ended yet; whether it did. */
+    /** Forgets a lease that was lost; returns false, and does nothing, while a thread's hold under it has not ended. */
     boolean forget(Hold from) {
         endStranded(from);
         ThreadHold local = holding;
@@ -527,7 +547,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         endStranded(from);
     }
 
-    /** Ends a lease, and the turn of a thread that an error stopped while it released that. */
+    /** Ends a lease, and the turn of a thread that an error stopped while it released its hold under the lease. */
     private void endStranded(Hold from) {
         ended(from);
         ThreadHold local = holding;
@@ -537,8 +557,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     }
 
     /**
-     * The loss of a lease by the thread that has unlocked since Redis last said that the lease is there; null if none
-     * has, or if the next lease has begun.
+     * The loss of a lease, reported for the last thread that unlocked after Redis had last confirmed the lease. Null if
+     * no thread did, or if the next lease has begun.
      */
     @Nullable
     @SuppressWarnings("ReferenceEquality")
@@ -557,12 +577,12 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return idleSinceNanos;
     }
 
-    /** The calling thread acquires the lease. */
+    /** Notes that the calling thread acquires the lease. */
     public void waits() {
         waiter = Thread.currentThread();
     }
 
-    /** No thread acquires the lease any more. */
+    /** Notes that no thread acquires the lease any more. */
     public void rests() {
         waiter = null;
     }
@@ -583,7 +603,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         }
     }
 
-    /** Of a lock that is kept nobody need be alive. */
+    /** True if no thread has the lock: a lock that is only kept needs no living thread. */
     @Override
     @SuppressWarnings("ReferenceEquality")
     public boolean isAlive() {
@@ -599,22 +619,22 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
     }
 
     /**
-     * The queue of threads. Fair in slices: while others wait, a thread that comes back may have the turn again until
-     * its slice is over. Passing it on at each unlock would wake a thread each time.
+     * The queue of threads, which is fair in slices: while others wait, a thread that comes back may take the turn
+     * again until the slice is over. To pass the turn on at each unlock would wake a thread each time.
      */
     private final class Turns extends AbstractQueuedSynchronizer {
 
         static final int THREAD = 1;
         static final int CLIENT = 2;
-        /** A thread that waits for the turn, or would. */
+        /** A thread that is ready to wait for the turn. */
         static final int WAITER = 3;
 
         private static final long serialVersionUID = 1;
 
-        /** Until when others may come before the first waiter; guarded by the turn. */
+        /** Until when others may take the turn before the first waiter. Guarded by the turn. */
         private volatile long sliceEndNanos;
 
-        /** The thread that has waited for the turn, until it knows what came of it. */
+        /** The thread that got the turn after a wait, until it has finished its acquisition. */
         private volatile @Nullable Thread entering;
 
         @Override
@@ -646,7 +666,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
             return true;
         }
 
-        /** Lets the thread that has the turn have it again for a time, before those that wait. */
+        /** Begins a slice, in which a thread may take the turn before those that wait. */
         void beginSlice(long now) {
             sliceEndNanos = now + Timing.SLICE_NANOS;
         }

@@ -44,15 +44,19 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The residences of a client, as the layer above its engine: makes the lock objects, and gives up what nobody needs:
- * after its time, when another client recalls it, or when somebody of this client wants a hold of its own.
+ * The residences of a client, as the layer above its engine. Makes the lock objects, and gives leases up: when they
+ * have been unused for their time, when another client recalls them, or when a thread or handle of this client wants a
+ * hold of its own.
  */
 public final class Residences extends Layer {
 
-    /** The part of what may be kept that is given up together, so that looking for the oldest is seldom. */
+    /**
+     * If too many leases are kept, the surplus and one in this many of the allowed ones are given up, so that the
+     * search for the oldest is rare.
+     */
     private static final int PART = 16;
 
-    /** How many ticks there are in the time for which one is kept. */
+    /** How many ticks there are in the time for which a lease is kept. */
     private static final int TICKS = 10;
 
     private static final long LEAST_TICK_NANOS = 10_000_000;
@@ -73,12 +77,15 @@ public final class Residences extends Layer {
     private final Mailbox mailbox;
     private final Residence.Ended ended;
     private final AtomicLong numbers = new AtomicLong();
-    /** By the key of the lock. One lasts as long as a lock object or a lease refers to it. */
+    /**
+     * The residences by the key of the lock. An entry lasts as long as a lock object or a lease refers to the
+     * residence.
+     */
     private final Cache<String, Residence> byLock =
             Caffeine.newBuilder().executor(Runnable::run).weakValues().build();
     /** The residences that have a lease or a holder. */
     private final Set<Residence> watched = ConcurrentHashMap.newKeySet();
-    /** Whether there was ever one: without, nothing is looked up. */
+    /** Whether there has ever been a residence. If not, nothing is looked up. */
     private volatile boolean any;
 
     private volatile boolean closed;
@@ -109,7 +116,10 @@ public final class Residences extends Layer {
         return new KeptLock(engine, keys, fair, own, this, keeps ? of(keys, own.residencyNanos()) : null);
     }
 
-    /** The residence of a lock; made if there is none, with a time to keep it that counts until a thread unlocks. */
+    /**
+     * The residence of a lock; made if there is none. The time for which it is kept may be replaced when a thread
+     * unlocks.
+     */
     public Residence of(LockKeys keys, long keepNanos) {
         any = true;
         return byLock.get(keys.lock(), lock -> {
@@ -120,7 +130,7 @@ public final class Residences extends Layer {
         });
     }
 
-    /** Returns true if a lock object of the client has ever named a residency. */
+    /** Returns true if the client has ever made a lock object with residency. */
     boolean any() {
         return any;
     }
@@ -173,7 +183,7 @@ public final class Residences extends Layer {
         }
     }
 
-    /** The lock is given up if no thread has it, and the client is answered after that. */
+    /** If no thread has the lock, gives it up. Answers the client after that. */
     @Override
     public void byTry(String lock, String clientId, long attempt) {
         Runnable answer = () -> watchdog.run(new Answering(lock, clientId, attempt));
@@ -189,8 +199,8 @@ public final class Residences extends Layer {
     }
 
     /**
-     * Answers a try, if it is clear whether the client has the lock. If not, a thread is about to have it, or to
-     * release it, and looks after that who is to be answered.
+     * Answers a try if it is clear whether a thread of this client has the lock; otherwise returns false. In that case
+     * a thread is about to get the lock or to release it, and answers the waiting tries afterwards.
      */
     private boolean isAnswered(Residence residence, Runnable answer) {
         if (residence.tryTurnFirst()) {
@@ -265,8 +275,8 @@ public final class Residences extends Layer {
     }
 
     /**
-     * Why a lease is not to be kept: since others want the lock, or could not say so; once its slice is over. Null if
-     * it may be.
+     * Why a lease must be given up: others want the lock, or could not say that they want it, and its slice is over.
+     * Null if the lease may be kept.
      *
      * @param passes whether a thread of this client would have the lock next, so that the slice counts
      */
@@ -275,7 +285,10 @@ public final class Residences extends Layer {
         return reason != null && passes && isYoung(lease, now) ? null : reason;
     }
 
-    /** Whether a lease lasts in spite of a reason to end it, since threads of this client wait and its slice lasts. */
+    /**
+     * Whether a lease goes on in spite of a reason to give it up: threads of this client wait, and its slice is not
+     * over.
+     */
     private static boolean goesOn(Residence residence, Hold lease, long now) {
         return residence.isWanted() && isYoung(lease, now);
     }
@@ -284,7 +297,7 @@ public final class Residences extends Layer {
         return now - lease.acquiredNanos < Timing.SLICE_NANOS;
     }
 
-    /** Why a lease is to be given up that may have been used just now: the first reason in their order, or null. */
+    /** Why a lease must be given up even if it was used just now: the first of the possible reasons, or null. */
     private LockGivenUp.@Nullable Reason reason(Residence residence, Hold lease) {
         if (residence.isRecalled(lease)) {
             return LockGivenUp.Reason.RECALLED;
@@ -319,8 +332,10 @@ public final class Residences extends Layer {
     }
 
     /**
-     * Gives a lease up that no thread uses, for a reason that shows by itself, or else for the given one, if any;
-     * together with others, if there are any.
+     * Gives a lease up if no thread uses it and there is a reason: {@code otherwise}, or if that is null, the one that
+     * {@link #reason} finds.
+     *
+     * @param together where to add the release, to send it with others; null to send it at once
      */
     private void giveUpIfIdle(
             Residence residence, LockGivenUp.@Nullable Reason otherwise, @Nullable Departure together) {
@@ -350,8 +365,8 @@ public final class Residences extends Layer {
     }
 
     /**
-     * Releases a lease in the background; the turn, which the caller has had, ends with the release. Until then no
-     * thread of this client asks Redis for the lock: its request could overtake the release.
+     * Releases a lease in the background. The caller's turn ends with the release. Until then no thread of this client
+     * asks Redis for the lock, since its request could overtake the release.
      */
     private void giveUp(Residence residence, Hold lease, LockGivenUp.Reason otherwise, @Nullable Departure together) {
         try {
@@ -385,7 +400,7 @@ public final class Residences extends Layer {
         }
     }
 
-    /** After an error: leaves the release to the watchdog. */
+    /** Leaves the release to the watchdog, after an error. */
     private void strand(Residence residence, Hold lease) {
         handoff.strand(lease);
         // If this call throws too, the watchdog also ends the turn.
@@ -432,7 +447,7 @@ public final class Residences extends Layer {
         }
     }
 
-    /** Leases whose ends leave together, so many to a request. */
+    /** Leases whose releases are sent together, a limited number with each request. */
     private final class Departure {
 
         private final List<LeaseEnd> leaving = new ArrayList<>();
@@ -458,7 +473,7 @@ public final class Residences extends Layer {
             }
         }
 
-        /** After an error: leaves all releases to the watchdog. */
+        /** Leaves all releases to the watchdog, after an error. */
         private void strand() {
             // Mark all leases first, since another error may end the loop below.
             for (int i = 0; i < leaving.size(); i++) {
@@ -478,8 +493,8 @@ public final class Residences extends Layer {
     }
 
     /**
-     * Makes the event of a lease that is given up, for a reason that shows by itself or else for the given one; null if
-     * nobody listens. Call under the turn, before the release.
+     * Makes the event of a lease that is given up; null if there is no listener. Its reason is the one that
+     * {@link #reason} finds, or else {@code otherwise}. Call under the turn, before the release.
      */
     @Nullable
     GivingUp givingUp(Residence residence, Hold lease, LockGivenUp.Reason otherwise) {
@@ -490,7 +505,7 @@ public final class Residences extends Layer {
         return residence.givingUp(lease, found == null ? otherwise : found);
     }
 
-    /** Tells the listeners of what has been given up now. Call last: this may throw an error. */
+    /** Notifies the listeners that a lease has just been given up. Call last, since this may throw an error. */
     void givenUp(@Nullable GivingUp told) {
         if (told != null) {
             long now = clock.nanoTime();
@@ -557,14 +572,20 @@ public final class Residences extends Layer {
     }
 
     /**
-     * When one that is kept since a time is given up: at the next tick, so that many that end together are one walk.
+     * When a lease that has been unused since {@code sinceNanos} is given up: at the next tick, so that one inspection
+     * can end many leases.
      */
     private static long endNanos(Residence residence, long sinceNanos) {
         long tick = Math.max(LEAST_TICK_NANOS, residence.keepNanos() / TICKS);
         return ((sinceNanos + residence.keepNanos()) / tick + 1) * tick;
     }
 
-    /** A thread has unlocked what is kept now, by a lock object that names a time for that, or 0. */
+    /**
+     * Notes that a thread has unlocked a lock that is kept now.
+     *
+     * @param keepNanos for how long the thread's lock object wants the lock to be kept; 0 if it was made without
+     *     residency
+     */
     void kept(Residence residence, long keepNanos, long now) {
         if (keepNanos > 0 && keepNanos != residence.keepNanos()) {
             residence.keepFor(keepNanos);
@@ -572,14 +593,14 @@ public final class Residences extends Layer {
         watchdog.wakeAt(endNanos(residence, now));
     }
 
-    /** A thread has acquired a lease, of a lock that may have to take the place of one that is kept. */
+    /** Notes that a thread has acquired a lease: now there may be too many, so that unused ones have to be given up. */
     void begun() {
         if (watched.size() > settings.maxResident()) {
             watchdog.wakeAt(0);
         }
     }
 
-    /** A residence that no thread has held since a time. */
+    /** A residence whose lock no thread has had since {@code sinceNanos}. */
     private record Kept(Residence residence, long sinceNanos) {}
 
     private void giveUpOldest(List<Kept> kept, int count, Departure together) {
@@ -590,8 +611,9 @@ public final class Residences extends Layer {
     }
 
     /**
-     * Has Redis asked for a lease once in the time of a heartbeat, since threads rely on it that ask nothing
-     * themselves. Returns when again: at the begin of a tick, so that many are asked for by one request.
+     * Has Redis asked about a lease once in each heartbeat's time, since the threads that rely on the lease send no
+     * requests themselves. Returns when to do this again: at the start of a tick, so that one request asks about many
+     * leases.
      */
     private long look(Residence residence, Hold lease, long now) {
         long wait = Timing.heartbeatMillis(lease.leaseMillis()) * 1_000_000;

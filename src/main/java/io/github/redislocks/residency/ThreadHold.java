@@ -7,24 +7,24 @@ import io.github.redislocks.state.Timing;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread's hold of a lock that its client keeps. Redis does not know the hold, which is valid for as long as the
- * client's hold in Redis, the lease. The hold is beginning while the thread that has the turn looks once more whether
- * the lease is still there.
+ * A thread's hold of a lock that its client keeps. Redis does not know this hold. It is valid as long as the client's
+ * hold in Redis, the lease. At first the hold is only beginning: its thread checks once more whether the lease is still
+ * valid.
  */
 public final class ThreadHold extends Held {
 
-    /** The deadline of the hold itself, which the lease ends. */
+    /** The deadline of the hold itself: it has none, since the lease ends it. */
     private static final long NONE = Long.MAX_VALUE;
 
     private final Turn turn;
     /** The client's hold in Redis. */
     final Hold lease;
 
-    /** Set if its thread has sent a request to acquire it; of that thread. */
+    /** Whether the thread sent a request to acquire the hold. Used by that thread only. */
     private boolean asked;
     /** Set once the record of the loss was made, before the turn ends. */
     private volatile boolean recorded;
-    /** An earlier loss of its thread that is recorded, or null. */
+    /** The thread's earlier loss that is recorded, or null. */
     private volatile @Nullable ThreadHold earlier;
 
     ThreadHold(Turn turn, Hold lease, Owner owner, long token, boolean previousLost, long now) {
@@ -33,19 +33,19 @@ public final class ThreadHold extends Held {
         this.lease = lease;
     }
 
-    /** The turn that its thread has. */
+    /** The turn of the hold's thread. */
     interface Turn {
 
-        /** Ends it, since what the thread had was lost; once, however often it is said. */
+        /** Ends the turn, since the thread's hold was lost. A repeated call does nothing. */
         void lost(ThreadHold hold);
     }
 
-    /** Ends the turn of its thread, since it was lost; once, however often it is said. */
+    /** Ends the turn of the hold's thread, since the hold was lost. A repeated call does nothing. */
     void endTurn() {
         turn.lost(this);
     }
 
-    /** From now on it is held; until then nobody could lose it. */
+    /** Makes the hold valid. Until now it could not be declared lost. */
     void begin() {
         begin(NONE);
     }
@@ -54,7 +54,7 @@ public final class ThreadHold extends Held {
         return super.deadlineNanos() == 0;
     }
 
-    /** Notes that its thread has asked Redis to come to it; of that thread. */
+    /** Notes that the thread sent a request to acquire the hold. Called by that thread. */
     void asked() {
         asked = true;
     }
@@ -75,7 +75,7 @@ public final class ThreadHold extends Held {
         return super.isValid(now) && lease.isValid(now);
     }
 
-    /** Returns true if the hold lasts as long as a re-entry wants. A lease that the caller names counts from now. */
+    /** Returns true if the hold lasts as long as a re-entry wants. A lease that the caller chose counts from now. */
     boolean covers(long now, long wantedMillis, boolean renewed) {
         return isValid(now)
                 && (renewed
@@ -93,7 +93,7 @@ public final class ThreadHold extends Held {
         recorded = true;
     }
 
-    /** An earlier loss of its thread that is recorded, or null. */
+    /** The thread's earlier loss that is recorded, or null. */
     @Nullable
     ThreadHold earlier() {
         return earlier;

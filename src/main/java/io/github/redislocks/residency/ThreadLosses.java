@@ -6,7 +6,7 @@ import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Hold;
 
 /**
- * Decides whether threads' holds under a lease are valid. After the loss of one, ends the turn and notifies the
+ * Decides whether threads' holds under a lease are valid. After the loss of a hold, ends the turn and notifies the
  * listeners, once.
  */
 public final class ThreadLosses {
@@ -31,14 +31,20 @@ public final class ThreadLosses {
         return false;
     }
 
-    /** Ends it if its lease was lost by somebody who did not see yet that it had begun. */
+    /**
+     * Declares a new hold lost if its lease was lost meanwhile: the thread that declared that loss may not have seen
+     * the hold.
+     */
     public void begun(ThreadHold hold, long now) {
         if (!hold.lease.isOpen()) {
             isValid(hold, now);
         }
     }
 
-    /** Does once what follows from a loss. If an error prevents that, the watchdog does it later. */
+    /**
+     * Ends the turn and notifies the listeners after a loss, once. If an error prevents this, the watchdog does it
+     * later.
+     */
     void ended(ThreadHold hold) {
         LockLost.Reason reason = hold.lossReason();
         if (reason == null) {
@@ -60,7 +66,10 @@ public final class ThreadLosses {
         }
     }
 
-    /** Tells the loss of a lease by a thread that has unlocked, whose acquisition was told long ago. */
+    /**
+     * Notifies the listeners of the loss of a lease, reported for a thread that has unlocked. Its acquisition was
+     * published long ago.
+     */
     void tell(LockLost loss, Hold lease) {
         lease.announced();
         losses.tell(loss, lease);

@@ -34,7 +34,7 @@ public sealed interface Answer {
      */
     record Freed(boolean crowded) implements Answer {}
 
-    /** One of several locks is busy: another owner has the lock at {@code index}. */
+    /** Another owner has the lock at {@code index}, of several locks that were asked for. */
     record OneBusy(int index) implements Answer {}
 
     /** The replies that carry no values. */

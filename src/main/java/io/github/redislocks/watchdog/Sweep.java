@@ -12,7 +12,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One inspection of all tasks of the {@link Watchdog}, which gives each {@link BatchSender} the jobs that are due. If a
+ * An inspection of all tasks of the {@link Watchdog}, which gives each {@link BatchSender} the jobs that are due. If a
  * task or sender throws an error, the others still have their turn, and the sweep throws the error at its end.
  */
 public final class Sweep implements Batch {
