@@ -1,6 +1,6 @@
 package io.github.redislocks.redis;
 
-/** Where a server listens. As text: {@code host:port}, also for an IPv6 address. */
+/** The address at which a server listens. Its text is {@code host:port}, for an IPv6 address too. */
 public record Address(String host, int port) {
 
     /** Reads {@code host:port}; the host may be empty. */

@@ -9,8 +9,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param request what the call is for
  * @param acks the replica confirmations to wait for after the call, or null; the reply says how many replicas confirmed
- * @param notAfter the date by the server's own clock after which the call changes nothing, or null if there is none
- * @param dated the index of the argument that is this date, known only when the call is sent
+ * @param notAfter the deadline by the server's own clock: if the call runs later, it changes nothing; null if there is
+ *     none
+ * @param dated the index of the argument that contains the deadline, which is known only when the call is sent
  */
 public record Call(
         Request request,
@@ -22,16 +23,18 @@ public record Call(
         int dated) {
 
     /**
-     * The code of the reply to a call that ran after its date: it changed nothing, and the reply has the server's time.
+     * The code of the reply to a call that ran after its deadline: it changed nothing, and the reply has the server's
+     * time.
      */
     public static final String LATE = "LATE";
 
-    /** The date of a call by the clock of a server, after which the call must change nothing. */
+    /** The deadline of a call, by the clock of the server: a call that runs later has no effect. */
     @FunctionalInterface
     public interface NotAfter {
 
         /**
-         * The date for the server with this name, as {@link Redis#serverOf} gives it; asked each time the call is sent.
+         * The deadline for the server with this name, as {@link Redis#serverOf} returns it. Called each time the call
+         * is sent.
          */
         long micros(String server);
 
@@ -53,7 +56,7 @@ public record Call(
         return Objects.equals(wanted, acks) ? this : new Call(request, script, keys, args, wanted, notAfter, dated);
     }
 
-    /** A copy with a date by the server's clock in place of an argument. */
+    /** A copy in which the argument at this index is a deadline by the server's clock. */
     public Call dated(int argument, NotAfter date) {
         return new Call(request, script, keys, args, acks, date, argument);
     }
@@ -64,7 +67,7 @@ public record Call(
     }
 
     /**
-     * The script's name. Written by hand: a record's own toString is linked at its first call, when there may be no
+     * The script's name. Not the record's own toString(), which the JVM links at its first call, when there may be no
      * memory.
      */
     @Override
@@ -81,7 +84,7 @@ public record Call(
         return reply.is(LATE);
     }
 
-    /** An argument as it has to be sent to a server. */
+    /** The argument at an index, as it has to be sent to {@code server}. */
     public String argument(int index, String server) {
         return notAfter != null && dated == index ? Long.toString(notAfter.micros(server)) : args.get(index);
     }

@@ -11,7 +11,7 @@ public final class Causes {
         return root(e) instanceof SocketTimeoutException;
     }
 
-    /** The first exception of the chain. */
+    /** The root of the chain of causes. */
     public static Throwable root(Throwable e) {
         Throwable root = e;
         while (root.getCause() != null) {

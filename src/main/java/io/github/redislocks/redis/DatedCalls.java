@@ -3,10 +3,10 @@ package io.github.redislocks.redis;
 import io.github.redislocks.concurrent.Clock;
 
 /**
- * Sends calls that change nothing after a date. A call that ran after its date, since the server's time was unknown or
- * its clock was set, is sent once more: the reply had the server's time.
+ * Sends calls that have a deadline. A call that ran after its deadline, because the server's time was unknown or its
+ * clock was set, is sent once more: the reply had the server's time.
  *
- * <p>Both requests pass the layer that notes outcomes: the first may have been answered, and the second not.
+ * <p>Both requests pass the layer that notes outcomes, since the first may be answered and the second not.
  */
 public final class DatedCalls {
 

@@ -12,7 +12,7 @@ public final class ErrorReply extends RuntimeException {
         super(text);
     }
 
-    /** An error that a client library received. */
+    /** Makes the cause from an error that a client library received. */
     public ErrorReply(String text, Throwable cause) {
         super(text, cause);
     }

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param user null for the default user
  * @param password null if the server asks for none
- * @param clientName how the connection calls itself, or null
+ * @param clientName the name that the connection gets in Redis, or null
  */
 public record Login(
         @Nullable String user,
@@ -16,7 +16,7 @@ public record Login(
         int database,
         boolean tls) {
 
-    /** Shows no password. */
+    /** The login as text, without the password. */
     @Override
     public String toString() {
         return "Login[user=" + user + ", database=" + database + ']';

@@ -5,8 +5,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The port to one Redis, be it one server or several: runs scripts, and subscribes to channels. Every call ends within
- * its timeout, which includes waiting for a connection, connecting, writing and reading.
+ * The port to one Redis, which is one server or several: runs scripts, and subscribes to channels. Every call ends
+ * within its timeout, which includes waiting for a connection, connecting, writing and reading.
  *
  * <p>An interrupt never ends a call early and is never lost: when a call returns, the interrupt flag is as it was
  * before, or set if the interrupt came meanwhile.
@@ -44,7 +44,9 @@ public interface Redis extends AutoCloseable {
         return false;
     }
 
-    /** Starts to connect for {@link #submit}, unless there is a connection or there can be none. Does not wait. */
+    /**
+     * Starts to connect for {@link #submit}, if there is no connection yet and this Redis supports one. Does not wait.
+     */
     default void connectQuickly(long timeoutNanos) {}
 
     /**
@@ -57,10 +59,11 @@ public interface Redis extends AutoCloseable {
     /**
      * Subscribes as {@link #subscribe} does. From then on the server also reports each key that a call for
      * {@link Request#renews renewals} has read at its end and that another client sets, deletes, evicts or flushes
-     * later. The server reports a key once, until it is read again. A report is a hint: the key may be there as it was,
-     * and a hint may be lost with a connection.
+     * later. The server reports a key once, until it is read again. A report is only a hint: the key may be unchanged,
+     * and a hint may be lost with its connection.
      *
-     * @throws RedisException as {@link #run}; refused if the server does not report changes, or not to this user
+     * @throws RedisException as {@link #run}; a refusal if the server does not report changes, or does not report them
+     *     to this user
      * @throws UnsupportedOperationException if there are several servers that vote
      */
     default Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
@@ -79,9 +82,8 @@ public interface Redis extends AutoCloseable {
 
     /**
      * Sets the listener that is called whenever calls are about to go to another server, which may not know what the
-     * previous one had confirmed. While the listener runs, no call goes to the previous server any more, and none to
-     * the new one yet: calls wait until the listener returns. Call this before the first call; the listener must not
-     * wait.
+     * previous one had confirmed. While the listener runs, calls go neither to the previous server nor to the new one:
+     * they wait until the listener returns. Call this before the first call; the listener must not wait.
      */
     default void onMoved(Runnable listener) {}
 
@@ -98,17 +100,17 @@ public interface Redis extends AutoCloseable {
         return hasLines();
     }
 
-    /** The longest time in ms for which this Redis is sure to remember what was written to it. */
+    /** For how many ms this Redis certainly remembers a write. */
     default long memoryMillis() {
         return Long.MAX_VALUE;
     }
 
-    /** The servers that may have keys now, each to be asked by itself. */
+    /** The servers that may have keys now, each as a Redis of its own. */
     default List<? extends Redis> servers() {
         return List.of(this);
     }
 
-    /** The names of the masters that the server monitors, if it is a Sentinel that reports them; else none. */
+    /** The names of the masters that the server monitors, if it is a Sentinel that reports them; otherwise empty. */
     default List<String> mastersOfSentinel(long timeoutNanos) {
         return List.of();
     }
@@ -121,7 +123,9 @@ public interface Redis extends AutoCloseable {
         return address();
     }
 
-    /** How many connections to the servers that have the locks are open, as far as is known here; asks nobody. */
+    /**
+     * How many connections to the servers that have the locks are open, as far as this client knows. Sends no request.
+     */
     default int connections() {
         return 0;
     }
@@ -159,8 +163,9 @@ public interface Redis extends AutoCloseable {
         String next();
 
         /**
-         * Asks the server whether the subscription exists on its side too, without waiting for the reply; ends the
-         * subscription if the question before has had no reply for this time. Called by one thread at a time.
+         * Asks the server whether the subscription exists there too, without waiting for the reply. Ends the
+         * subscription if the previous question has had no reply for {@code patienceNanos}. Called by one thread at a
+         * time.
          */
         default void ping(long patienceNanos) {}
 

@@ -17,7 +17,7 @@ public abstract sealed class RedisException extends RedisRequestException {
         super(message, cause);
     }
 
-    /** Whether the same request cannot succeed without a change of the configuration, so that no call repeats it. */
+    /** Whether the same request can succeed only after a change of the configuration, so that no call repeats it. */
     public boolean isPermanent() {
         return this instanceof Refused refused && !refused.passing();
     }
@@ -85,7 +85,7 @@ public abstract sealed class RedisException extends RedisRequestException {
             this.waitMillis = waitMillis;
         }
 
-        /** For how many ms from now the request cannot be executed, as far as is known. */
+        /** In how many ms the request can be executed at the earliest, as far as is known. */
         public long waitMillis() {
             return waitMillis;
         }
@@ -104,7 +104,7 @@ public abstract sealed class RedisException extends RedisRequestException {
         }
     }
 
-    /** The server sent an error reply: it refused the request before it changed anything. */
+    /** The server sent an error reply: it refused the request, which changed nothing. */
     public static final class Refused extends RedisException {
 
         @Serial

@@ -60,7 +60,7 @@ public final class Remedy {
                     "ERR unknown command",
                     "It is no Redis or Valkey of 6.2 or later, or its commands were renamed, which locks do not bear."));
 
-    /** The remedies by a text in the message of any cause. */
+    /** The remedies by a text in the message of any exception of the chain. */
     private static final List<Rule> OF_SILENCE = List.of(
             new Rule(
                     "Unsupported or unrecognized SSL message",

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record Reply(String code, List<Object> values, boolean resent, int acks) {
 
-    /** The code of an answer that is known without asking a server, which has nothing that concerns the call. */
+    /** The code of the answer for a server that has nothing that concerns the call, and so was not asked. */
     public static final String UNASKED = "UNASKED";
 
     public Reply {
@@ -29,7 +29,9 @@ public record Reply(String code, List<Object> values, boolean resent, int acks) 
         this(code, values, resent, -1);
     }
 
-    /** Reads a code and numbers, with a space before each; null if it is not that, or has no number. */
+    /**
+     * Reads a code and numbers, with a space before each number; null if the text is of another form, or has no number.
+     */
     @Nullable
     public static Reply ofWords(String text, boolean resent) {
         int end = text.indexOf(' ');
@@ -73,7 +75,7 @@ public record Reply(String code, List<Object> values, boolean resent, int acks) 
 
     /**
      * The server's time in µs, the value that the heads of the scripts call {@code now}; 0 if the reply has none. The
-     * code says where that is.
+     * code determines which value that is.
      */
     public long now() {
         int index =

@@ -2,7 +2,7 @@ package io.github.redislocks.redis;
 
 /**
  * The purpose of a call, and the attempt that makes it. A port to one server sends the call's script. A quorum does not
- * use that script: it asks its masters for votes instead, and takes from this type what to ask.
+ * use that script: it asks its masters for votes instead, and derives its questions from this type.
  *
  * <p>An attempt is one try of one thread to acquire a lock, and has a number that is unique in its client. The owner is
  * the id of that thread in Redis.
@@ -15,7 +15,7 @@ public sealed interface Request {
     }
 
     /**
-     * Whether the request renews holds in the background, and reads their keys at its end if they are to be watched.
+     * Whether the request renews holds in the background. If holds are watched, it also reads their keys at its end.
      */
     default boolean renews() {
         return false;

@@ -3,8 +3,9 @@ package io.github.redislocks.redis;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * An estimate of the time of a Redis server, from the last reply that had it. Counted from the sending of that request,
- * the estimate is ahead of the server's clock by at most a round trip and never behind it, unless a clock was set.
+ * An estimate of the time of a Redis server, from the last reply that contained it, and counted from when that request
+ * was sent. So the estimate is ahead of the server's clock by at most a round trip, and never behind it, unless a clock
+ * was set.
  */
 public final class ServerTime {
 
@@ -51,8 +52,8 @@ public final class ServerTime {
     }
 
     /**
-     * The server time after which a request must change nothing, since its caller waits only until then. While no
-     * server time is known the result is 0, so the request is late in any case and the reply has the time.
+     * The server time until which a request may have an effect: its caller waits no longer than that. While no server
+     * time is known the result is 0, so that the request is late in any case, and the reply has the time.
      */
     public long notAfterMicros(long now, long timeoutNanos) {
         Seen last = seen;

@@ -10,7 +10,7 @@ public final class ServerTimes {
 
     private final Clock clock;
     private final ConcurrentMap<String, ServerTime> byServer = new ConcurrentHashMap<>();
-    /** Replies to requests that were sent before this do not count. */
+    /** Replies to requests that were sent before this time do not count. */
     private volatile long forgottenNanos = Long.MIN_VALUE;
 
     public ServerTimes(Clock clock) {
@@ -28,7 +28,7 @@ public final class ServerTimes {
                 });
     }
 
-    /** Notes the time of a server if its reply has it. */
+    /** Notes the time of a server if the reply contains it. */
     public void saw(String server, Reply reply, long sentNanos) {
         of(server).saw(reply, sentNanos);
     }
@@ -44,23 +44,26 @@ public final class ServerTimes {
         return byServer.size();
     }
 
-    /** Makes the date of a call that is sent at the given time with the given timeout. */
+    /** Makes the deadline of a call that is sent at the given time with the given timeout. */
     public Date date(long sentNanos, long timeoutNanos) {
         return new Date(sentNanos, timeoutNanos);
     }
 
     /**
-     * The date after which one call must change nothing, by the clock of the server to which it was sent last, which is
-     * the one that replies.
+     * The deadline of one call, by the clock of the server to which it was sent last. That server is also the one that
+     * replies.
      */
     public final class Date implements Call.NotAfter {
 
         private long sentNanos;
         private long timeoutNanos;
-        /** The date that was sent last; the latest one if several were sent to the same server. */
+        /** The deadline that was sent last; if several were sent to the same server, the latest of them. */
         private long micros;
 
-        /** When the call was sent last; another server may have redirected it before, or it may have waited. */
+        /**
+         * When the call was sent last. This may be later than its start: the call may have waited, or another server
+         * may have redirected it.
+         */
         private long lastNanos;
 
         private volatile String server = "";
@@ -86,7 +89,8 @@ public final class ServerTimes {
         }
 
         /**
-         * Whether, on the server to which this call was sent last, a copy of it may run later than one of another call.
+         * Whether, on the server to which this call was sent last, a copy of this call may run later than any copy of
+         * the other call.
          */
         public boolean mayRunLongerThan(@Nullable Date other) {
             return other == null || mayRunUntilMicros(server) > other.mayRunUntilMicros(server);

@@ -2,7 +2,10 @@ package io.github.redislocks.redis;
 
 import java.util.List;
 
-/** The port to one server. What Sentinels and clusters ask of a server besides scripts goes by {@link #ask}. */
+/**
+ * Access to one server. The commands other than scripts, which the code for Sentinel and clusters needs, are sent by
+ * {@link #ask}.
+ */
 public interface SingleServer extends Redis {
 
     /** The channel on which a server reports changed keys. */
@@ -13,7 +16,7 @@ public interface SingleServer extends Redis {
      * {@code String}, a {@code Long}, null, or a list of these; a map is a list of keys and values by turns.
      *
      * @param what the name of the commands in messages
-     * @throws RedisException as {@link #run}; refused if the server refuses one of the commands
+     * @throws RedisException as {@link #run}; a refusal if the server refuses one of the commands
      */
     List<Object> ask(String what, List<List<String>> commands, long timeoutNanos);
 
@@ -24,8 +27,8 @@ public interface SingleServer extends Redis {
     List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos);
 
     /**
-     * Makes the connection of {@link #runAll} in the background, unless it was made before. On a server that takes no
-     * more clients later, the first renewal could not connect.
+     * Makes the connection of {@link #runAll} in the background, unless it exists. Otherwise the first renewal might
+     * not connect, if the server accepts no more clients by then.
      */
     void openLane(long timeoutNanos);
 }

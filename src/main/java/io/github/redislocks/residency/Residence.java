@@ -159,7 +159,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Turn {
         return turns.tryAcquire(Turns.CLIENT);
     }
 
-    /** What a try found that does not wait. */
+    /** The result of a try, which does not wait. */
     public enum Found {
         /** The turn was free; the try has it now. */
         TURN,

@@ -44,7 +44,7 @@ public final class ClusterMasters implements AutoCloseable {
     private final Servers servers;
     private final ClusterWatch watch;
     private final LongSupplier nanoTime;
-    /** Nodes without slots to which a slot is being moved. */
+    /** The nodes to which a slot is being moved and that have no slots yet. */
     private final ConcurrentMap<Address, Importer> importers = new ConcurrentHashMap<>();
 
     private volatile Routing routing = new Routing(SlotMap.UNKNOWN, Map.of());
@@ -178,7 +178,8 @@ public final class ClusterMasters implements AutoCloseable {
     }
 
     /**
-     * Closes the connections to nodes to which no call has gone for a while, since no slot is being moved there now.
+     * Closes the connections to importing nodes to which no call has gone for {@link #KEPT_NANOS}: no slot is being
+     * moved there now.
      */
     private void dropAbandoned(long now) {
         importers.forEach((node, importer) -> {

@@ -2,5 +2,5 @@ package io.github.redislocks.redis.cluster;
 
 import io.github.redislocks.redis.Address;
 
-/** A node of a cluster. The same id at another address is another node, and so is another id at the same address. */
+/** A node of a cluster. Two nodes are the same only if both id and address are the same. */
 public record ClusterNode(String id, Address address) {}

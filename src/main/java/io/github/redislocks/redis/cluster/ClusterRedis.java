@@ -30,7 +30,7 @@ import java.util.stream.Collectors;
  */
 public final class ClusterRedis implements Redis {
 
-    /** How often a call of a batch is sent at most. */
+    /** How often a call of a batch is sent, at most. */
     private static final int BATCH_TRIPS = 3;
 
     private final String address;
@@ -93,8 +93,8 @@ public final class ClusterRedis implements Redis {
     }
 
     /**
-     * Sends redirected calls on at once, but does not wait for a slot that is being moved, since the other calls of the
-     * batch would wait as well.
+     * Sends redirected calls on at once, but does not wait for a slot that is being moved, since then the other calls
+     * of the batch would wait too.
      */
     @Override
     public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
@@ -167,8 +167,8 @@ public final class ClusterRedis implements Redis {
     }
 
     /**
-     * Subscribes at another node each time, so that a hanging node is not used again, and last at the node that
-     * publishes.
+     * Subscribes at another node each time, so that a hanging node is not used again at once. The node that publishes
+     * is the last choice.
      */
     @Override
     public Subscription subscribe(String channel, long timeoutNanos) {

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 public record ClusterView(List<Claim> claims, Set<Address> addresses, Set<String> ids) {
 
     /**
-     * A range of slots, the master that has it, and the master's epoch: of two claims to a slot, the one with the
+     * A range of slots, the master that has it, and the master's epoch. Of two claims to a slot, the one with the
      * greater epoch is right.
      */
     public record Claim(int first, int last, ClusterNode owner, long epoch) {}
@@ -72,7 +72,10 @@ public record ClusterView(List<Claim> claims, Set<Address> addresses, Set<String
         return epochs;
     }
 
-    /** Whether a node names this host because it does not know its own: then the host is that of the replying node. */
+    /**
+     * Whether this host stands for a node that does not know its own host: then it is the host of the node that
+     * replied.
+     */
     static boolean isUnknown(String host) {
         return host.isEmpty() || host.equals("?");
     }

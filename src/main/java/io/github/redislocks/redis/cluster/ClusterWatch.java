@@ -20,9 +20,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the nodes of a cluster which master has which slots: one node after the other, once a second; more often while a
- * node does not answer calls; and at once when a call was redirected. If a reply takes long and a call waits for it,
- * the next node is asked as well.
+ * Asks the nodes of a cluster, one after the other, which master has which slots: once a second, more often while a
+ * node does not answer calls, and at once when a call was redirected. If a reply takes long and a call waits for it,
+ * the next node is asked too.
  */
 public final class ClusterWatch extends TopologyWatch<ClusterView> {
 
@@ -49,13 +49,13 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     private boolean failed;
     /** Whether a call waits for a reply. */
     private boolean wanted;
-    /** Whether more than half of the seeds have named the cluster that is known. */
+    /** Whether more than half of the seeds have named the present cluster. */
     private boolean chosenByMost;
 
     /**
      * @param timeoutNanos how long to wait for a reply
-     * @param onNews called for each change, by one thread at a time, which holds a lock meanwhile; called again if it
-     *     throws
+     * @param onNews called for each change, by one thread at a time, under the lock of the watch; if it throws, it is
+     *     called again
      */
     public ClusterWatch(
             List<Address> seeds, Servers servers, long timeoutNanos, Consumer<SlotMap> onNews, Threads threads) {
@@ -92,7 +92,10 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         }
     }
 
-    /** Asks at once and waits for the next reply, until a deadline. An interrupt is kept. */
+    /**
+     * Asks at once and waits for the next reply, at most until {@code deadline}. An interrupt does not end the wait;
+     * its flag is set again.
+     */
     public void awaitNews(long deadline) {
         lock.lock();
         try {
@@ -114,7 +117,9 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         }
     }
 
-    /** Why the master of a slot is unknown. The cause is a refusal if every node has refused. */
+    /**
+     * Makes the exception for a call whose slot has no known master. Its cause is a refusal if every node has refused.
+     */
     public RedisException.Unanswered troubles() {
         return troubles(
                 "The connections to the cluster have been closed",
@@ -123,8 +128,8 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /**
-     * The node that redirected a call; else the next node that replied last time, and now and then simply the next
-     * node.
+     * The node that redirected a call, if there is one. Otherwise the next node that replied last time, and now and
+     * then the next node in any case.
      */
     @Override
     @Nullable
@@ -150,7 +155,10 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         return failed || free.isEmpty() || !troubled.isEmpty() ? TROUBLED_PAUSE_NANOS : PAUSE_NANOS;
     }
 
-    /** Asks for the epochs first: an old owner with a new epoch would be believed permanently. */
+    /**
+     * Asks for the epochs before the owners: otherwise an old owner could come with a new epoch, and would be believed
+     * permanently.
+     */
     @Override
     protected ClusterView ask(Observer<ClusterView> node) {
         List<Object> replies = question(node, "the slots of the cluster", NODES_AND_SLOTS);
@@ -187,9 +195,9 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /**
-     * The map that takes the claims of a view: the current map if the view shares a node with it; an empty one if this
-     * client now changes to the view's cluster, since most seeds name that cluster and no node of the current one
-     * replies; null if the view is of no use.
+     * The map to which the claims of a view are added. This is the current map if the view shares a node with it. It is
+     * an empty map if this client now changes to the view's cluster: most seeds name that cluster, and no node of the
+     * current one replies. It is null if the view cannot be used.
      */
     private @Nullable SlotMap base(ClusterView view, long now) {
         Set<String> known = slots.owners().stream().map(ClusterNode::id).collect(Collectors.toSet());
@@ -227,7 +235,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
                 .count();
     }
 
-    /** The nodes of the cluster that is named by the first seed in the URI of those that name one. */
+    /** The nodes of one cluster: of the seeds that name a cluster, the first in the URI decides. */
     private static Set<String> first(List<Address> seeds, Map<Address, ClusterView> said) {
         return seeds.stream()
                 .flatMap(seed -> Stream.ofNullable(said.get(seed)))

@@ -25,7 +25,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class NodeWatches {
 
-    /** The least time between two tries for one node, between two pings, and that a subscription counts as sound. */
+    /**
+     * The least time between two tries for one node, and between two pings; and how long a subscription must last to
+     * count as sound.
+     */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Supplier<List<SingleServer>> masters;
@@ -40,13 +43,15 @@ final class NodeWatches {
         this.timeoutNanos = timeoutNanos;
     }
 
-    /** Watches from now on what renewals read, after all holds have been renewed once. */
+    /** Starts to watch the keys that renewals read. All holds are renewed once for this. */
     void start(Redis.Watcher wanted) {
         watcher = wanted;
         wanted.changed(null);
     }
 
-    /** Watches a master to which a renewal goes. Does not wait; a watch that cannot start does not fail the renewal. */
+    /**
+     * Watches a master to which a renewal goes. Does not wait. If the watch cannot start, the renewal does not fail.
+     */
     void want(SingleServer server) {
         Redis.Watcher wanted = watcher;
         if (wanted == null) {
@@ -77,7 +82,7 @@ final class NodeWatches {
             this.reader = new IoThreads(threads.factory("watch-" + server.address()));
         }
 
-        /** Pings an open subscription, or starts a thread that opens one. At most once in {@link #PAUSE_NANOS} each. */
+        /** Pings an open subscription, or starts a thread that opens one; each at most once in {@link #PAUSE_NANOS}. */
         void want(Redis.Watcher watcher) {
             long now = System.nanoTime();
             Redis.Subscription open = subscription;

@@ -28,7 +28,7 @@ public final class RedirectedCall {
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final int LONGEST_PAUSE = 8;
-    /** How long a call waits for news of the master of its slot. */
+    /** How long a call waits until a node names a master of its slot. */
     private static final long NEWS_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final ClusterMasters masters;
@@ -85,7 +85,7 @@ public final class RedirectedCall {
         return asking;
     }
 
-    /** Takes the outcome of the last trip; returns whether the call is done. */
+    /** Notes the outcome of sending the call to one node; returns true if the call is done. */
     public boolean settle(Outcome of) {
         RedisException failure = of.failure();
         SingleServer from = server;
@@ -135,14 +135,14 @@ public final class RedirectedCall {
         return failure instanceof RedisException.Unanswered lost && !lost.sent() && masters.owner(slot) != from;
     }
 
-    /** Completes the address of a node whose host the replying node does not know. */
+    /** Adds the host to the address of a node whose host the replying node does not know. */
     private static Address complete(Address target, SingleServer from) {
         return ClusterView.isUnknown(target.host())
                 ? new Address(Address.parse(from.address()).host(), target.port())
                 : target;
     }
 
-    /** Waits before the next trip, if the last one asks for it. */
+    /** Waits before the call is sent to the next node, if the last outcome requires a pause. */
     public void pause() {
         trips++;
         if (wantsNews) {

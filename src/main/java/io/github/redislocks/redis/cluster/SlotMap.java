@@ -9,14 +9,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * The known master of each slot of a cluster; immutable. A master that takes over a slot has a greater epoch than all
  * masters before. So of two claims to a slot the one with the greater epoch is believed, and a node that was cut off
- * and returns with old news misleads no call.
+ * and returns with old data misleads no call.
  */
 public final class SlotMap {
 
     public static final int COUNT = 16_384;
     public static final SlotMap UNKNOWN = new SlotMap(new Held[COUNT]);
 
-    /** The epoch of a claim that any other claim overrules. */
+    /** The epoch of a claim that every other claim overrules. */
     private static final long DENIED = -1;
 
     private record Held(ClusterNode owner, long epoch) {}

@@ -12,8 +12,9 @@ import java.util.function.LongConsumer;
 /**
  * The ports to several servers that one client asks together.
  *
- * @param all one for each server
- * @param pause waits, for some nanoseconds at most, for the replies to submitted calls, or until the thread is unparked
+ * @param all one port for each server
+ * @param pause waits for the replies to submitted calls, or until the thread is unparked, at most for the given
+ *     nanoseconds
  */
 public record Masters(List<Redis> all, LongConsumer pause) {
 

@@ -56,13 +56,13 @@ public record RedisUri(
     /** A host name or an IPv6 address in brackets, with an optional port. */
     private static final Pattern ADDRESS = Pattern.compile("(?:\\[([\\w:.%]+)]|([\\w.-]+))(?::(\\d{1,9}))?");
 
-    /** A colon that precedes no secret: in an IPv6 address, or before a port. */
+    /** A colon after which there is no secret: in an IPv6 address, or before a port. */
     private static final Pattern COLON =
             Pattern.compile("(\\[[\\w:.%]*]|(?<=[\\w.\\]-]):\\d{1,5}(?=[/,?#]|$))|:.*", Pattern.DOTALL);
 
     private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s)");
     private static final Pattern SCHEME = Pattern.compile("redis(?:s|-sentinel|-cluster)?:/*");
-    /** A query or a fragment, of which all may be secret but the values of two parameters. */
+    /** A query or a fragment. Everything in it may be secret, except the values of two parameters. */
     private static final Pattern VALUE =
             Pattern.compile("([?&](?!clientName=|commandTimeout=)(?:[^=&#]*=)?)[^&#]+|(?<=#).+", Pattern.DOTALL);
 
@@ -77,7 +77,9 @@ public record RedisUri(
         this(topology, configs, null);
     }
 
-    /** Parses a URI, without blanks before or behind it; rejects what cannot work, without showing a password. */
+    /**
+     * Parses a URI, without blanks before or after it. Rejects a URI that cannot work, by a message without passwords.
+     */
     public static RedisUri parse(String given) {
         String text = Objects.requireNonNull(given, "uri").strip();
         Matcher uri = URI.matcher(text);
@@ -277,8 +279,9 @@ public record RedisUri(
     }
 
     /**
-     * Hides what may be a password: all before the last @, since a password may contain an @ that is not encoded; the
-     * text in place of a port, since the host may be missing; the value of an unknown parameter; the fragment.
+     * The URI with all parts hidden that may be a password: everything before the last @, since a password may contain
+     * an @ that is not encoded; the text in place of a port, since the host may be missing; the value of an unknown
+     * parameter; and the fragment.
      */
     private static String shown(String text) {
         Matcher scheme = SCHEME.matcher(text);

@@ -13,18 +13,20 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
 /** The bytes received on a connection and not yet read: whole answers, and perhaps a part of the next one. */
 public final class AnswerBuffer {
 
-    /** The result in place of an answer of which a part is still missing. */
+    /** Stands for an answer of which a part is still missing. */
     public static final Object MISSING = new Object();
 
-    /** More than the answers to a batch of scripts need. */
+    /** The most bytes that are stored: more than the answers to a batch of scripts need. */
     private static final int MOST_BYTES = 4 << 20;
 
     private static final int FIRST_BYTES = 1_024;
     private static final int LEAST_SPACE = 512;
-    /** More levels than the answers of scripts have, and fewer than the stack bears. */
+    /**
+     * The most levels of nested lists: more than the answers of scripts have, and fewer than would overflow the stack.
+     */
     private static final int MOST_LISTS = 8;
 
-    /** The digits of a number that fits into a long. */
+    /** The most digits of a number that certainly fits into a long. */
     private static final int MOST_DIGITS = 18;
 
     private byte[] bytes = new byte[FIRST_BYTES];
@@ -165,7 +167,7 @@ public final class AnswerBuffer {
         return values;
     }
 
-    /** Jedis has several kinds of errors. Only for this one the caller needs the kind. */
+    /** Makes the exception for an error reply. Of the kinds of errors that Jedis has, callers need only this one. */
     private static JedisDataException error(String text) {
         return text.startsWith("NOSCRIPT ") ? new JedisNoScriptException(text) : new JedisDataException(text);
     }

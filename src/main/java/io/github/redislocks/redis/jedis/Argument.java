@@ -3,7 +3,7 @@ package io.github.redislocks.redis.jedis;
 import java.nio.charset.StandardCharsets;
 import redis.clients.jedis.args.Rawable;
 
-/** An argument of a command, encoded once. The class that Jedis has for this copies the bytes once more. */
+/** An argument of a command, encoded once. Jedis' own class for this would copy the bytes again. */
 public final class Argument implements Rawable {
 
     private final byte[] raw;

@@ -19,12 +19,18 @@ public final class BatchRequest extends TimedRequest<Boolean> {
 
     public static final int CHUNK = 500;
 
-    /** The most characters of a brief batch: 3 bytes each at most, which the 64 KiB of each socket buffer hold. */
+    /**
+     * The most characters of a brief batch. A character has 3 bytes at most, so the batch fits into a socket buffer of
+     * 64 KiB.
+     */
     private static final int BRIEF_CHARS = 8_192;
     /** The characters of a call beside its keys and arguments: the command, the digest, and lengths. */
     private static final int CHARS_OF_A_CALL = 128;
 
-    /** By digest; then with the source of each unknown script; once more if the server forgot it meanwhile. */
+    /**
+     * The most passes: the first by digest; the next with the source of each unknown script; another one if the server
+     * forgot a script meanwhile.
+     */
     private static final int PASSES = 3;
 
     private final Endpoint endpoint;
@@ -116,7 +122,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         return true;
     }
 
-    /** Waits for the replicas once, behind all calls. */
+    /** Waits for the replicas once, after all calls. */
     private void confirm(PooledConnection link) {
         Acks acks = null;
         for (int i = 0; i < calls.size() && acks == null; i++) {

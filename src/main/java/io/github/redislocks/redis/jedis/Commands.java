@@ -45,7 +45,7 @@ public final class Commands {
                 server);
     }
 
-    /** Runs a script that the server does not know, and makes it known. */
+    /** Runs a script that the server does not know, which also makes the script known there. */
     public static CommandArguments eval(Call call, String server) {
         return withArguments(
                 new CommandArguments(Command.EVAL)
@@ -54,7 +54,9 @@ public final class Commands {
                 server);
     }
 
-    /** Lets a node of a cluster run the next command of this connection though the slot is still being moved there. */
+    /**
+     * Lets a node of a cluster run the next command of this connection although the slot is still being moved there.
+     */
     public static CommandArguments asking() {
         return new CommandArguments(Command.ASKING);
     }
@@ -67,7 +69,7 @@ public final class Commands {
         return new CommandArguments(Command.INFO).add("server");
     }
 
-    /** The run id by the answer to {@link #server}; empty if the server does not report it. */
+    /** Reads the run id from the answer to {@link #server}; empty if the server does not report one. */
     public static String runId(@Nullable Object info) {
         Matcher id = RUN_ID.matcher(info instanceof byte[] bytes ? text(bytes) : "");
         return id.find() ? id.group(1) : "";
@@ -115,7 +117,7 @@ public final class Commands {
                 .add(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
     }
 
-    /** A reply with the number of replicas from the reply to {@link #awaitAcks}. */
+    /** A copy of a reply that contains the number of replicas from the answer to {@link #awaitAcks}. */
     public static Reply confirmed(Call call, Reply reply, @Nullable Object answer) {
         if (answer instanceof Long replicas) {
             return reply.confirmedBy(replicas);
@@ -127,7 +129,8 @@ public final class Commands {
 
     /**
      * Reads the reply of a script: an array of a code and then numbers and texts; or, which costs Redis less, a text of
-     * a code and numbers; or a number, which stands for the code OK and itself. The same in RESP2 and RESP3.
+     * a code and numbers; or a number, which stands for the code OK and that number. The form is the same in RESP2 and
+     * RESP3.
      *
      * @throws RedisException.Unanswered if the reply is anything else
      */

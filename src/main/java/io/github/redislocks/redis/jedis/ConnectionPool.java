@@ -19,7 +19,8 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A bounded pool of connections: a permit for each call under way, and the idle connections, the last used first.
+ * A bounded pool of connections: it has a permit for each call under way, and the idle connections, the last used
+ * first.
  *
  * <p>Jedis' own pool cannot keep the deadline of a call: an interrupt ends its wait, all calls have the same time to
  * connect, and it replaces a dead connection before it reports the failure.
@@ -38,10 +39,12 @@ public final class ConnectionPool {
     /** The least time between two renewals of all connections. */
     private static final long RENEWAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Held to start a manager of tokens, which does not report whether it was started. */
+    /** Held while a manager of tokens is started, since the manager does not report whether it was started. */
     private static final ReentrantLock STARTING = new ReentrantLock();
 
-    /** The least time to make a connection, even if its caller has less: the next caller uses the connection. */
+    /**
+     * The least time to make a connection, even if its caller has less time: then the next caller uses the connection.
+     */
     private static final long LEAST_CONNECT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final HostAndPort address;
@@ -69,7 +72,8 @@ public final class ConnectionPool {
     }
 
     /**
-     * @param ofChannels whether connections have a channel, for use without waiting, which those over TLS cannot have
+     * @param ofChannels whether connections have a channel, by which they can be used without waiting; connections over
+     *     TLS cannot
      */
     ConnectionPool(
             HostAndPort address, JedisClientConfig config, int bound, LongSupplier nanoTime, boolean ofChannels) {
@@ -94,7 +98,9 @@ public final class ConnectionPool {
         return closed;
     }
 
-    /** Takes a permit; waits for one until the deadline. An interrupt does not end the wait and is kept. */
+    /**
+     * Takes a permit; waits for one until {@code deadline}. An interrupt does not end the wait; its flag is set again.
+     */
     public boolean enter(long deadline) {
         return permits.enter(deadline);
     }
@@ -103,7 +109,7 @@ public final class ConnectionPool {
         permits.leave();
     }
 
-    /** An idle connection that is still in force, or null if there is none. The caller needs a permit. */
+    /** Takes an idle connection that may still be used; null if there is none. The caller needs a permit. */
     @Nullable
     public PooledConnection takeIdle() {
         if (idle.isEmpty()) {
@@ -120,7 +126,10 @@ public final class ConnectionPool {
         return link;
     }
 
-    /** A connection that is still to be made, by the deadline or a while later. The caller needs a permit. */
+    /**
+     * Returns a connection that the caller still has to open. It may be opened until the deadline, or somewhat later.
+     * The caller needs a permit.
+     */
     public PooledConnection newConnection(long deadline) {
         try {
             awaitToken();
@@ -157,9 +166,7 @@ public final class ConnectionPool {
         }
     }
 
-    /**
-     * Makes the first connection from now on test whether the server allows names for connections. A refusal is logged.
-     */
+    /** Has the next new connection test whether the server lets connections be named. A refusal is logged. */
     public void checkNames() {
         namesChecked = config.getClientName() == null;
     }
@@ -213,7 +220,7 @@ public final class ConnectionPool {
         }
     }
 
-    /** Whether refused credentials may be valid later, since a provider names them. */
+    /** Whether refused credentials may be replaced by valid ones later, since a provider supplies them. */
     public boolean hasChangingCredentials() {
         Supplier<RedisCredentials> provider = config.getCredentialsProvider();
         return config.getAuthXManager() != null
@@ -239,14 +246,14 @@ public final class ConnectionPool {
         }
     }
 
-    /** Whether a connection has idled for longer than a time. */
+    /** Whether a connection has been idle for longer than {@code nanos}. */
     public boolean hasIdled(@Nullable PooledConnection link, long nanos) {
         return link != null && nanoTime.getAsLong() - link.idleSince() > nanos;
     }
 
     /**
-     * Retires all connections that exist now: those in use are closed before the next use. At most once in a while,
-     * since the address may still lead to the same server.
+     * Retires all present connections: those in use are closed before their next use. Does this at most once in
+     * {@link #RENEWAL_NANOS}, since the address may still lead to the same server.
      */
     public void renew() {
         long now = nanoTime.getAsLong();
@@ -269,17 +276,17 @@ public final class ConnectionPool {
         return link.madeAt() - renewed <= 0;
     }
 
-    /** Whether a connection may be used, since neither a renewal nor another token forbids it. */
+    /** Whether a connection may be used: it was not retired, and was made with the present token. */
     public boolean isInForce(PooledConnection link) {
         return !isOutdated(link) && link.credentials() == credentials();
     }
 
-    /** The time on the clock for the age of connections. */
+    /** The time by the clock for the age of connections. */
     public long now() {
         return nanoTime.getAsLong();
     }
 
-    /** Closes the connections that have idled as long as a dead one, or longer. */
+    /** Closes the connections that have been idle for as long as a dead one, or longer. */
     public void dropAsOldAs(PooledConnection dead) {
         dropIdleSince(dead.idleSince());
     }
@@ -315,7 +322,8 @@ public final class ConnectionPool {
     }
 
     /**
-     * Closes all connections, including those in use and those being made. Threads that wait for a permit check for it.
+     * Closes all connections, including those in use and those being made. Wakes the threads that wait for a permit, so
+     * that they find the pool closed.
      */
     public void close() {
         closed = true;

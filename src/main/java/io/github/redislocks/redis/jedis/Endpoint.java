@@ -36,7 +36,7 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
 
     /**
      * The failure for an error reply. The message starts with the server's text, whose first word identifies the error.
-     * A request that was sent before is not refused as a whole: the earlier copy may have run.
+     * If the request was sent before, this is not a refusal, since the earlier copy may have run.
      */
     public RedisException refused(JedisDataException e, String what, boolean resent) {
         String text = e.getMessage() + " (" + address + ", " + what + ")";
@@ -64,7 +64,7 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
     /**
      * The failure of a request that ran out of time.
      *
-     * @param wantedTls whether the server took the connection, so that at most TLS is missing
+     * @param wantedTls whether the server accepted the connection, so that only TLS can be the problem
      */
     public RedisException timedOut(String what, boolean sent, boolean wantedTls, long timeoutNanos) {
         return timedOut(what, sent, wantedTls, timeoutNanos, null);

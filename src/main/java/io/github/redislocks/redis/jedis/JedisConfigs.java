@@ -17,7 +17,8 @@ import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
- * How to connect to the servers that have the locks, and to Sentinels. The timeouts in the configurations are not used.
+ * The configurations of the connections to the servers that have the locks, and to Sentinels. Their timeouts are not
+ * used.
  *
  * @param server user, password, database, TLS, protocol and client name
  * @param sentinel the same for a Sentinel, which has no database
@@ -34,7 +35,7 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
         this(server, server);
     }
 
-    /** Makes the configurations of what a URI says. */
+    /** Makes the configurations from the two logins of a URI. */
     public static JedisConfigs of(Login server, Login sentinel) {
         JedisClientConfig first = config(server);
         return new JedisConfigs(first, sentinel.equals(server) ? first : config(sentinel));
@@ -66,8 +67,8 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
     }
 
     /**
-     * A copy whose connections speak RESP2, in which a subscription receives changed keys. In RESP3 Jedis passes on
-     * messages only, or mistakes other pushes for answers, depending on its version.
+     * A copy whose connections speak RESP2, in which a subscription receives changed keys. In RESP3, depending on its
+     * version, Jedis passes on only messages, or takes other pushes for answers.
      */
     public JedisConfigs inResp2() {
         return new JedisConfigs(with(server, "getRedisProtocol", RedisProtocol.RESP2), sentinel);
@@ -107,7 +108,7 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
     }
 
     /**
-     * A server whose replies to submitted calls a reader receives.
+     * Makes the port to a server, whose replies to submitted calls the {@code reader} receives.
      *
      * @param callers how many threads of its own the caller uses for the server
      */
@@ -115,12 +116,12 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
         return JedisRedis.ofReader(hostAndPort(address), server, callers, reader);
     }
 
-    /** The servers that have the locks, each for so many calls at a time. */
+    /** Makes the ports to the servers that have the locks, each for {@code maxConnections} calls at a time. */
     public Servers servers(int maxConnections, Threads threads) {
         return new ByJedis(server, maxConnections, threads);
     }
 
-    /** The Sentinels. */
+    /** Makes the ports to the Sentinels. */
     public Servers sentinels(Threads threads) {
         return new ByJedis(sentinel, 1, threads);
     }

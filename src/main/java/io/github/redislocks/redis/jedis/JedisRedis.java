@@ -24,13 +24,14 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
 /**
  * One Redis server, through Jedis.
  *
- * <p>Three pools, so that none waits for another's work: one for calls; one with a single connection, the lane, for
- * batches and messages; and one for subscriptions, which keep their connections. {@link TimedRequest} describes how a
- * call keeps its deadline.
+ * <p>There are three pools, so that none waits for the work of another: one for calls; one with a single connection,
+ * the lane, for batches and messages; and one for subscriptions, which keep their connections. {@link TimedRequest}
+ * describes how a call meets its deadline.
  *
- * <p>After a restart of the server every idle connection is stale. A call that meets a stale connection is sent once
- * more, on a fresh one, and its reply says so ({@link Reply#resent}); a call that ran out of time is not. A connection
- * that has idled for long is tested before use, since a firewall may have forgotten it and would swallow the call.
+ * <p>After a restart of the server every idle connection is stale. A call that meets a stale connection is sent again
+ * on a fresh one, and its reply says so ({@link Reply#resent}). A call that ran out of time is not sent again. A
+ * connection that has idled for long is tested before use, since a firewall may have forgotten it and would swallow the
+ * call.
  */
 public final class JedisRedis implements SingleServer {
 
@@ -65,9 +66,9 @@ public final class JedisRedis implements SingleServer {
     }
 
     /**
-     * Makes a port for callers that are threads of their own for this server. Each caller has a connection for all its
-     * requests, batches included, so none waits for another; and each waits until it is connected, so no further thread
-     * is needed. The reader reads the answers to {@link #submit submitted} calls.
+     * Makes a port for callers that are threads for this server alone. Each caller has a connection for all its
+     * requests, batches included, so that none waits for another. Each caller connects itself, so that no further
+     * thread is needed. The reader reads the answers to {@link #submit submitted} calls.
      *
      * @param callers the number of these threads
      */
@@ -280,7 +281,10 @@ public final class JedisRedis implements SingleServer {
         }
     }
 
-    /** Commands sent together, and their replies as text; refused if the server refuses one of them. */
+    /**
+     * Commands that are sent together, and their replies as text. Counts as refused if the server refuses one of the
+     * commands.
+     */
     private final class Question extends TimedRequest<List<Object>> {
 
         private final String what;
@@ -337,7 +341,7 @@ public final class JedisRedis implements SingleServer {
             return new JedisSubscription(endpoint, channel, link, listener);
         }
 
-        /** Subscribes to the reports of changed keys as well, and returns the id of the connection. */
+        /** Subscribes to the channel and to the reports of changed keys, and returns the id of the connection. */
         private long watching(PooledConnection link) {
             if (!(link.ask(Commands.number()) instanceof Long number)) {
                 throw new JedisDataException("CLIENT ID was answered with no number");
@@ -350,7 +354,7 @@ public final class JedisRedis implements SingleServer {
             return number;
         }
 
-        /** The subscription keeps the connection. */
+        /** Does not give the connection back: the subscription keeps it. */
         @Override
         public void release(PooledConnection sound) {}
     }

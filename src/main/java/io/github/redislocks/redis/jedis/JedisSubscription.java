@@ -19,7 +19,7 @@ public final class JedisSubscription implements Redis.Subscription {
     private final Tracking.@Nullable Listener listener;
 
     private volatile boolean closed;
-    /** When the last ping without an answer was sent; 0 if all are answered. */
+    /** When the ping that has no answer yet was sent; 0 if all pings are answered. */
     private volatile long pingedNanos;
 
     public JedisSubscription(
@@ -57,7 +57,7 @@ public final class JedisSubscription implements Redis.Subscription {
         }
     }
 
-    /** In RESP2 only. */
+    /** Works in RESP2 only. */
     @Override
     public void ping(long patienceNanos) {
         long now = System.nanoTime();

@@ -8,17 +8,17 @@ import redis.clients.jedis.Connection;
 /** The version of Jedis on the class path, which another project's dependency management may have chosen. */
 public final class JedisVersion {
 
-    /** The least version with all that this package uses. */
+    /** The least version that has everything that this package uses. */
     private static final int LEAST_MAJOR = 6;
 
     private JedisVersion() {}
 
-    /** Refuses to start with a Jedis that is too old, before a call misses a method. */
+    /** Throws if Jedis is too old, so that the client fails at its start and not when a call misses a method. */
     public static void check() {
         check(present());
     }
 
-    /** Checks a version; an empty one is unknown and passes. */
+    /** Checks a version. The empty version is unknown, and passes. */
     public static void check(String version) {
         String major = version.replaceFirst("\\..*", "");
         if (major.matches("\\d{1,9}") && Integer.parseInt(major) < LEAST_MAJOR) {

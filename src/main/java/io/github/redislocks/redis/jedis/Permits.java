@@ -11,7 +11,9 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class Permits {
 
-    /** How many permits may go past the queue before one is handed to it: each hand-over costs a wake-up. */
+    /**
+     * How many permits may go past the queue until one is handed to its first thread. Each hand-over costs a wake-up.
+     */
     public static final int MOST_OVERTAKINGS = 16;
 
     private final AtomicInteger free;
@@ -22,7 +24,7 @@ public final class Permits {
         this(count, new ConcurrentLinkedQueue<>());
     }
 
-    /** With a given queue. */
+    /** Makes permits with a given queue. */
     public Permits(int count, Queue<Waiter> line) {
         this.free = new AtomicInteger(count);
         this.line = line;
@@ -51,7 +53,9 @@ public final class Permits {
         }
     }
 
-    /** Takes a permit; waits for one until a time. An interrupt does not end the wait and is kept. */
+    /**
+     * Takes a permit; waits for one until {@code deadline}. An interrupt does not end the wait; its flag is set again.
+     */
     public boolean enter(long deadline) {
         return take() || await(join(), deadline);
     }

@@ -30,17 +30,17 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * A connection to the server, made once and never again. Each use has a deadline of its own, and any thread can cut the
+ * A connection to the server, which is opened only once. Each use has a deadline of its own, and any thread can cut the
  * connection at once.
  *
- * <p>The connections of Jedis cannot do that: no other thread knows a connection that is still greeting; a closed
- * connection opens itself anew; with TLS a close waits for the other side, or for a writer that is stuck; and a timeout
- * limits one read, although a reply may come in many pieces. So this class makes the plain socket, which checks the
- * deadline before each read.
+ * <p>The connections of Jedis cannot do that: no other thread can reach a connection whose handshake is not done; a
+ * closed connection opens itself again; with TLS a close waits for the other side, or for a writer that is stuck; and a
+ * timeout limits one read, although a reply may come in many pieces. So this class makes the plain socket itself, which
+ * checks the deadline before each read.
  */
 public final class PooledConnection implements JedisSocketFactory {
 
-    /** Far enough away that reads have no time limit. */
+    /** Stands for reads without a time limit. */
     private static final long NEVER_NANOS = Long.MAX_VALUE / 2;
 
     private final ConnectionPool pool;
@@ -56,7 +56,7 @@ public final class PooledConnection implements JedisSocketFactory {
     @SuppressWarnings("NullAway.Init") // Nobody uses a connection before connect().
     private Connection connection;
 
-    /** When the reads of the current use end, once the first has started. Used by the connection's user only. */
+    /** The deadline of all reads of the current use. Used by the connection's user only. */
     private long deadline;
 
     private boolean armed;
@@ -65,7 +65,7 @@ public final class PooledConnection implements JedisSocketFactory {
     /** Set while the connection is idle in the pool. */
     private volatile long idleSince;
 
-    /** Makes a connection that {@link ConnectionPool#connect} opens, until a time. */
+    /** Makes a connection that {@link ConnectionPool#connect} still has to open, by {@code untilNanos}. */
     PooledConnection(ConnectionPool pool, HostAndPort address, JedisClientConfig config, long untilNanos) {
         this.pool = pool;
         this.address = address;
@@ -77,9 +77,9 @@ public final class PooledConnection implements JedisSocketFactory {
     }
 
     /**
-     * Connects and greets: TCP, TLS, HELLO, AUTH, SELECT. The timeout applies to the connection to each address of the
-     * host, to TLS if a HostnameVerifier waits for it, and to all that follows, from its first read on. A provider of
-     * credentials may take longer before that.
+     * Opens the connection: TCP, TLS, HELLO, AUTH, SELECT. The timeout applies to each address of the host in turn, to
+     * TLS if a HostnameVerifier waits for it, and to all later steps together, from their first read on. A provider of
+     * credentials may take additional time before them.
      */
     void connect() {
         connection = new Connection(this, config);
@@ -232,7 +232,7 @@ public final class PooledConnection implements JedisSocketFactory {
         listener = number;
     }
 
-    /** Makes all reads from now on end at a time. */
+    /** Sets the deadline of all reads from now on. */
     public void arm(long nanos) {
         deadline = nanos;
         armed = true;
@@ -282,7 +282,7 @@ public final class PooledConnection implements JedisSocketFactory {
         return socket == null ? null : socket.getChannel();
     }
 
-    /** Whether the server has taken the connection, and TLS is required. */
+    /** Whether the server has accepted the connection, and TLS is required. */
     public boolean wantsTls() {
         Socket socket = plain;
         return isOverTls(config) && socket != null && socket.isConnected();

@@ -21,8 +21,8 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
- * A connection on which a caller sends without waiting, and of which a {@link QuickReader} reads the answers. One batch
- * is under way at a time. A batch that is given up closes its connection.
+ * A connection on which callers send without waiting, and whose answers a {@link QuickReader} reads. One batch is under
+ * way at a time. When a batch is given up, its connection is closed.
  */
 final class QuickConnection {
 
@@ -53,7 +53,10 @@ final class QuickConnection {
         private final @Nullable Object[] answers;
         /** The number of answers so far. */
         private int answered;
-        /** The calls sent again with their sources, since the server did not know their scripts; null at first. */
+        /**
+         * The calls that were sent again with their sources, since the server did not know their scripts; null at
+         * first.
+         */
         private @Nullable List<Integer> again;
 
         Batch(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
@@ -153,9 +156,9 @@ final class QuickConnection {
     }
 
     /**
-     * Writes to the socket, or lets the reader write what the socket's buffers do not take. Returns false after any
-     * error, since a part may have been sent: then the connection is broken off, and the receiver of the batch, which
-     * alone has it from here on, asks in another way.
+     * Writes to the socket; if the bytes do not fit into the socket's buffers, the reader writes the rest. Returns
+     * false after any error, since a part may have been sent: then the connection is broken off, and the receiver of
+     * the batch, which alone has the batch from here on, asks in another way.
      */
     private boolean send(ByteBuffer bytes) {
         try {
@@ -177,7 +180,7 @@ final class QuickConnection {
     }
 
     /**
-     * Reads the bytes that have come, and writes those that did not fit before. Called by the reading thread, as all
+     * Reads the bytes that have come, and writes those that did not fit before. The reading thread calls this and all
      * methods below.
      */
     void read() {
@@ -207,7 +210,7 @@ final class QuickConnection {
         return send(rest);
     }
 
-    /** Takes the answers that are complete; returns false if the server has sent more than was asked. */
+    /** Takes the answers that are complete; returns false if the server has sent more answers than there were calls. */
     private boolean take() {
         Batch batch = current.get();
         if (batch == null || batch == DEAD) {
@@ -316,7 +319,10 @@ final class QuickConnection {
         close(batch == null ? DEAD : batch, null);
     }
 
-    /** Calls the receiver, whatever closing the connection meets: the node of the batch waits for it. */
+    /**
+     * Closes the connection and calls the receiver, even if closing throws, since the node of the batch waits for that
+     * call.
+     */
     private void close(Batch batch, @Nullable List<Outcome> outcomes) {
         try {
             link.cut();

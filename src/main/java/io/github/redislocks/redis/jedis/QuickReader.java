@@ -17,8 +17,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the answers of several servers, as long as there are {@link QuickConnection quick connections}: callers write
- * to each server themselves, and no thread has to wake up for each.
+ * Reads the answers of several servers, as long as there are {@link QuickConnection quick connections}. Callers write
+ * to each server themselves, and one thread reads all answers, so no thread has to wake up for each server.
  *
  * <p>One thread reads at a time. A caller that waits alone reads by itself, so that no other thread has to wake up. The
  * reader's thread reads while several callers wait, so that their next calls are written together; while no caller has
@@ -26,7 +26,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class QuickReader {
 
-    /** How late the reader may notice that an answer is overdue, and how soon its thread reads if no caller does. */
+    /**
+     * How late the reader may notice that an answer is overdue, and how soon the reader's thread reads if no caller
+     * does.
+     */
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     /** For how long a caller reads before it checks whether another thread has completed its call. */
@@ -39,7 +42,7 @@ public final class QuickReader {
     private final LongSupplier nanoTime;
     private final CopyOnWriteArrayList<QuickConnection> connections = new CopyOnWriteArrayList<>();
     private final ReentrantLock changing = new ReentrantLock();
-    /** Null if there is no connection. Changed with both locks. */
+    /** The selector of all connections; null if there is none. Changed with both locks. */
     private volatile @Nullable Selector selector;
 
     /** The reader's thread; null if there is no connection. */
@@ -77,7 +80,7 @@ public final class QuickReader {
     }
 
     /**
-     * Reads from a connection from now on, until it is closed.
+     * Reads from a connection from now on, until the connection is closed.
      *
      * @throws IOException if that is not possible; {@link OutOfMemoryError} if there is no thread
      */
@@ -99,7 +102,7 @@ public final class QuickReader {
         }
     }
 
-    /** Reads, on the reader's thread, unless callers do. */
+    /** Reads on the reader's thread, unless callers read. */
     private void readUnlessSpared() {
         // Clear the interrupt flag, with which a selector would not wait; nobody relies on the flag of this thread.
         Thread.interrupted();
@@ -130,7 +133,8 @@ public final class QuickReader {
     }
 
     /**
-     * Lets a caller that waits for answers read, or wait until it is unparked; for a time at most. May return before.
+     * Lets a caller that waits for answers read, or wait until it is unparked, at most for {@code nanos}. May return
+     * earlier.
      */
     public void pause(long nanos) {
         callerWaited = true;
@@ -169,7 +173,7 @@ public final class QuickReader {
         }
     }
 
-    /** Reads the first answers that come within a time. Called with the lock. */
+    /** Reads the first answers that come within {@code nanos}. Called with the lock. */
     private void read(long nanos) throws IOException {
         Selector open = selector;
         if (open != null) {

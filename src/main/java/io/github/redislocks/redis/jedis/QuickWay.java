@@ -14,17 +14,20 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** The {@link QuickConnection} to one server, if there is one, and the time when to make the next. */
+/** The {@link QuickConnection} to one server, if there is one, and the time at which the next may be made. */
 final class QuickWay {
 
-    /** The pause between two tries to connect: the server may not take one connection more. */
+    /** The pause between two tries to connect, since the server may accept no further connection. */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final Endpoint endpoint;
     private final ConnectionPool pool;
     private final QuickReader reader;
     private final Consumer<@Nullable RedisException> failures;
-    /** The connection that a worker makes, for a check of its total time: on a channel, a timeout limits one read. */
+    /**
+     * The connection that a worker is making. It is kept here to check its total time, since on a channel a timeout
+     * limits only one read.
+     */
     private volatile @Nullable PooledConnection making;
 
     private volatile @Nullable QuickConnection current;

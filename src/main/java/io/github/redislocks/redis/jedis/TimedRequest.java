@@ -17,7 +17,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A request and its answer, by a deadline.
+ * A request whose answer must come by a deadline.
  *
  * <pre>
  * take a permit of the pool                                waits until the deadline
@@ -30,17 +30,20 @@ import redis.clients.jedis.exceptions.JedisException;
  * </pre>
  *
  * <p>A worker that was given up finds its connection closed. If the worker had not sent the request, it does not send
- * it any more, and the connection that it makes is for the next call: to a distant server, each call might have too
- * little time to connect.
+ * it any more, and the connection that it makes is kept for the next call. Otherwise, with a distant server, no call
+ * might ever have the time to connect.
  */
 public abstract class TimedRequest<T> {
 
-    /** How long after the deadline a worker may still report a timeout itself, since it knows best what happened. */
+    /**
+     * How long after the deadline a worker may still report the timeout itself, since the worker knows best what
+     * happened.
+     */
     private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(3);
 
     /**
-     * The least time to test a connection: half of it is for the test, which must do for a round trip to a distant
-     * server.
+     * The least time with which a connection is tested. The test gets half of it, which must be enough for a round trip
+     * to a distant server.
      */
     private static final long TIME_TO_ASK_NANOS = TimeUnit.MILLISECONDS.toNanos(800);
 
@@ -76,7 +79,7 @@ public abstract class TimedRequest<T> {
     /** The name of the request in messages. */
     public abstract String what();
 
-    /** Takes back a connection that is sound. */
+    /** Gives a sound connection back to the pool. */
     public void release(PooledConnection sound) {
         pool.giveBack(sound);
     }
@@ -154,7 +157,7 @@ public abstract class TimedRequest<T> {
         }
     }
 
-    /** The part of a worker. */
+    /** Does the worker's part of the request. */
     private T work() {
         try {
             T answer = resent ? null : onIdle();
@@ -165,8 +168,8 @@ public abstract class TimedRequest<T> {
     }
 
     /**
-     * Asks on an idle connection. Returns null if there is none, or if it was stale; then those that idled as long are
-     * closed.
+     * Asks on an idle connection. Returns null if there is none, or if it was stale; in the latter case, closes all
+     * connections that have been idle for as long.
      */
     private @Nullable T onIdle() {
         PooledConnection idle = pool.takeIdle();
@@ -185,15 +188,18 @@ public abstract class TimedRequest<T> {
         }
     }
 
-    /** Whether a connection has been silent for long; after half a minute even if there is little time for a test. */
+    /**
+     * Whether to test a connection before use: it has been silent for long, and there is time for a test or the silence
+     * was longer than half a minute.
+     */
     private boolean isToBeAsked(PooledConnection idle) {
         return pool.hasIdled(idle, ConnectionPool.KEPT_NANOS)
                 || (pool.hasIdled(idle, ConnectionPool.AGED_NANOS) && leftNanos() >= TIME_TO_ASK_NANOS);
     }
 
     /**
-     * Tests whether a connection that was unused for long still leads to the server. The test has half of the time that
-     * is left; the other half must do to connect and ask.
+     * Tests whether a connection that was unused for long still leads to the server. The test gets half of the
+     * remaining time, so that the other half is left to connect and ask if the test fails.
      */
     private boolean answers(PooledConnection aged) {
         current = aged;
@@ -285,7 +291,7 @@ public abstract class TimedRequest<T> {
         }
     }
 
-    /** Gives the worker up, unless it has just finished. */
+    /** Gives up the worker, unless it has just finished. */
     private void abandon() {
         boolean unsent = stage.compareAndSet(Stage.UNSENT, Stage.ABANDONED);
         if (unsent || stage.compareAndSet(Stage.SENT, Stage.ABANDONED)) {

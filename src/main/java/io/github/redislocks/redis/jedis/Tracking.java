@@ -7,12 +7,12 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * Makes the server report changes to the keys of held locks, by its support for client-side caches: the server
- * remembers the keys that the lane has read, and sends their names to the connection of a subscription when another
- * client changes them.
+ * Makes the server report changes to the keys of held locks, by the server's support for client-side caches: it
+ * remembers the keys that the lane has read, and when another client changes them, it sends their names to the
+ * connection of a subscription.
  *
- * <p>The server forgets the keys when either of the two connections ends. Then, and at the start, the watcher learns
- * that any key may have changed, so that all are read again.
+ * <p>The server forgets the keys when either of the two connections ends. Then, and at the start, the watcher is
+ * notified that any key may have changed, so that all keys are read again.
  */
 public final class Tracking {
 
@@ -51,7 +51,8 @@ public final class Tracking {
         }
 
         /**
-         * Forgets the connection, which has ended: its id must not be used, since another may get it after a restart.
+         * Forgets the connection, which has ended: its id must not be used any more, since after a restart of the
+         * server another connection may get it.
          */
         @SuppressWarnings("ReferenceEquality")
         void forget() {
@@ -61,7 +62,7 @@ public final class Tracking {
         }
     }
 
-    /** Makes the server report to the connection with this id from now on. */
+    /** Makes the server report changes to the connection with this id from now on. */
     Listener track(long number, Redis.Watcher watcher) {
         Listener listener = new Listener(number, watcher);
         current = listener;
@@ -94,7 +95,7 @@ public final class Tracking {
         return true;
     }
 
-    /** Logs a refusal once, unless the subscription may have ended just now, which is reported anyway. */
+    /** Logs a refusal once, unless the subscription may have just ended, which is reported anyway. */
     private void refused(JedisDataException refused) {
         String text = String.valueOf(refused.getMessage());
         if (!warned && !text.contains("does not exist")) {

@@ -27,7 +27,7 @@ public final class SentinelRedis implements Redis {
     private final Sentinels sentinels;
     private volatile @Nullable SingleServer master;
     private volatile Runnable onMoved = () -> {};
-    /** Whether the listener must still run for the new master; used only by the thread that found it. */
+    /** Whether the listener must still run for the new master. Used only by the thread that found the master. */
     private boolean moved;
 
     public SentinelRedis(

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Asks the Sentinels of a master again and again for its address. More than half of them decide, as they do among
- * themselves. So a Sentinel that was cut off and returns with old news, or that monitors another server by the same
+ * themselves. So a Sentinel that was cut off and returns with old data, or that monitors another server by the same
  * name, misleads no client.
  */
 public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
@@ -85,12 +85,18 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         wake();
     }
 
-    /** Waits until a master is known or every Sentinel has failed to name one. An interrupt is kept. */
+    /**
+     * Waits until a master is known or every Sentinel has failed to name one, at most until {@code deadline}. An
+     * interrupt does not end the wait; its flag is set again.
+     */
     public void awaitMaster(long deadline) {
         await(deadline, this::isDecided);
     }
 
-    /** Takes the lock, which is held while the listener runs: so this is not true before the listener has run. */
+    /**
+     * Whether a master is known, or none can be found. Takes the lock, which is held while the listener runs, so the
+     * result is true only after the listener has run.
+     */
     private boolean isDecided() {
         lock.lock();
         try {
@@ -100,7 +106,9 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         }
     }
 
-    /** Why no master is known. The cause is a refusal if every Sentinel has refused. */
+    /**
+     * Makes the exception for a call while no master is known. Its cause is a refusal if every Sentinel has refused.
+     */
     public RedisException.Unanswered troubles() {
         return troubles(
                 "The connections to the master " + masterName + " have been closed",
@@ -133,9 +141,9 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     }
 
     /**
-     * Asks for the epoch first: an old address with a new epoch would be believed permanently. The address comes from
-     * the second reply, since the first one names the old master until the failover has moved all replicas to the new
-     * one.
+     * Asks for the epoch before the address: otherwise an old address could come with a new epoch, and would be
+     * believed permanently. The address comes from the second reply, since the first one names the old master until the
+     * failover has moved all replicas to the new one.
      */
     @Override
     protected Sighting ask(Observer<Sighting> sentinel) {
@@ -183,8 +191,8 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
 
     /**
      * Chooses the master: the one that more than half of all Sentinels name. If there is none, the known master stays.
-     * If no master is known and the time to wait for other Sentinels is over, it is the one that most Sentinels name,
-     * and of several such the one with the greatest epoch.
+     * If no master is known and the time to wait for other Sentinels is over, it is the one that most Sentinels name;
+     * if several are named equally often, the one with the greatest epoch.
      *
      * @param said the last reply of each Sentinel, empty for one that does not answer
      */

@@ -7,13 +7,14 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server that the watch asks about a topology, and the result of the last question. Guarded by the watch's lock.
+ * A server that a {@link TopologyWatch} asks about a topology, and the result of the last question. Guarded by the
+ * watch's lock.
  *
  * @param <A> the type of a reply
  */
 public final class Observer<A> {
 
-    /** How long replies may differ before that is logged: longer than the news of a failover takes to spread. */
+    /** How long replies may differ until this is logged: longer than it takes until all servers know of a failover. */
     private static final long DISSENT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     public final Address address;
@@ -68,7 +69,7 @@ public final class Observer<A> {
         return news.start(now, now);
     }
 
-    /** Whether the last reply but one differed from the topology that the client uses. */
+    /** Whether the replies before the current one already differed from the topology that the client uses. */
     public boolean differs() {
         return differsSinceNanos != 0;
     }

@@ -18,7 +18,7 @@ public sealed interface Topology {
     }
 
     /**
-     * The masters of a cluster, whichever nodes they are.
+     * The masters of a cluster.
      *
      * @param nodes some nodes, one of which has to reply at the start; the client finds the others
      */
@@ -44,7 +44,7 @@ public sealed interface Topology {
     }
 
     /**
-     * A master that Sentinels monitor, at whatever address.
+     * A master that Sentinels monitor, at the address that they name.
      *
      * @param masterName the master's name in the Sentinels' configuration
      * @param addresses the Sentinels to ask; the client asks no others

@@ -36,7 +36,10 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
 
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long LEAST_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** The first reply waits this fraction of a command timeout for the others before a first choice is made. */
+    /**
+     * After the first reply, the watch waits for the others for this fraction of a command timeout, before it makes a
+     * first choice.
+     */
     private static final int PATIENCE = 4;
 
     /** Held during the calls of all methods below that say "with the lock". */
@@ -53,7 +56,9 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     private final Bell news = new Bell();
     /** The observers, in the order of their last questions, the oldest first. */
     private final Map<Address, Observer<A>> observers = new LinkedHashMap<>(16, 0.75f, true);
-    /** When to stop waiting for further replies before a first choice; 0 until there is one. Guarded by the lock. */
+    /**
+     * When to stop waiting for further replies before a first choice; 0 before the first reply. Guarded by the lock.
+     */
     private long chooseAtNanos;
     /** Used by the watch's thread only. */
     private long notBeforeNanos = System.nanoTime();
@@ -89,17 +94,19 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     @Nullable
     protected abstract Observer<A> next(List<Observer<A>> free, long now);
 
-    /** How long no observer without a question under way is due; 0 to go on at once. Called with the lock. */
+    /**
+     * How long to wait until an observer without an open question is due; 0 if one is due now. Called with the lock.
+     */
     protected abstract long pauseNanos(List<Observer<A>> free, long now);
 
     /** Asks an observer; throws if there is no reply. Called by a worker, without the lock. */
     protected abstract A ask(Observer<A> observer);
 
     /**
-     * Uses a reply; if this throws, there counts as no reply. Called with the lock.
+     * Uses a reply. If this throws, the reply counts as missing. Called with the lock.
      *
-     * @return the warning to log if it stays true: that the reply differs from the topology that the client uses; or
-     *     null
+     * @return a warning that the reply differs from the topology that the client uses, or null if it does not; the
+     *     watch logs it if the replies go on differing
      */
     @Nullable
     protected abstract String use(Observer<A> from, A answer, long now);
@@ -143,7 +150,10 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
                 || observers.values().stream().noneMatch(each -> each.answer() == null && each.trouble() == null);
     }
 
-    /** Waits until a condition is true, evaluated after each reply, or until a deadline. An interrupt is kept. */
+    /**
+     * Waits until a condition, which is evaluated after each reply, is true, at most until {@code deadline}. An
+     * interrupt does not end the wait; its flag is set again.
+     */
     protected final void await(long deadline, BooleanSupplier condition) {
         news.await(deadline, condition);
     }
@@ -159,10 +169,11 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     }
 
     /**
-     * Why nothing is known. The cause is a refusal if every observer has refused.
+     * Makes the exception for a call that learns no server: it lists what each observer last failed with. Its cause is
+     * a refusal if every observer has refused.
      *
      * @param closing the message if the watch is closed
-     * @param silence the text for an observer that has not failed
+     * @param silence the text for an observer that has neither failed nor given a usable answer
      */
     protected final RedisException.Unanswered troubles(
             String closing, String unknown, Function<Observer<A>, String> silence) {
@@ -261,7 +272,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
                 .toList();
     }
 
-    /** Lets a worker ask, and waits a moment for the reply. A later reply is used as well. */
+    /** Lets a worker ask, and waits a moment for the reply. A reply that comes later is used too. */
     private void askAndWait(Observer<A> observer) {
         boolean started = false;
         try {
