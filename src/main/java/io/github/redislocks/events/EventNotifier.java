@@ -306,7 +306,7 @@ public final class EventNotifier {
     public void forced(LockKeys keys, long token, String clientId) {
         String thread = Threads.name(Thread.currentThread());
         Loggers.FORCED.info(
-                "The lock \"{}\" was forced open by thread {} of client {}: its hold with token {} counts no more",
+                "The lock \"{}\" was forced open by thread {} of client {}: its hold with token {} is no longer valid",
                 Shown.of(keys.name()),
                 Shown.of(thread),
                 clientId,

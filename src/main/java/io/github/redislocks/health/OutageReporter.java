@@ -63,7 +63,8 @@ public final class OutageReporter implements Availability.Observer {
             if (outage.start(sinceNanos, now)) {
                 events.log()
                         .add(() -> Loggers.CONNECTION.warn(
-                                "{} is away: {}. What is held counts until its deadline, and calls go on trying as long as they may.",
+                                "{} is away: {}. Holds are valid until their deadlines, and calls"
+                                        + " go on trying within their time limits.",
                                 what,
                                 failure.getMessage()));
                 this.failure = String.valueOf(failure.getMessage());

@@ -198,7 +198,9 @@ public final class QuorumSubscription implements Redis.Subscription {
                 silentSinceNanos = now;
             } else if (running != null && now - silentSinceNanos > timeoutNanos) {
                 Loggers.CONNECTION.warn(
-                        "The subscription to {} at {} has been deaf and is made anew", channel, redis.address());
+                        "The subscription to {} at {} receives no messages any more, and is made again",
+                        channel,
+                        redis.address());
                 running.close();
             }
         }

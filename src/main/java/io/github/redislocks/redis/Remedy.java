@@ -58,7 +58,8 @@ public final class Remedy {
                     "It has no database of that number: name one that is smaller than its setting \"databases\"."),
             new Rule(
                     "ERR unknown command",
-                    "It is no Redis or Valkey of 6.2 or later, or its commands were renamed, which locks do not bear."));
+                    "It is no Redis or Valkey of 6.2 or later, or its commands were renamed, so that locks"
+                            + " cannot work."));
 
     /** The remedies by a text in the message of any exception of the chain. */
     private static final List<Rule> OF_SILENCE = List.of(

@@ -133,7 +133,7 @@ abstract class BackgroundRequest extends PendingCommand {
     public final void end() {
         if (sent && !ended) {
             // An error prevented the outcome from being delivered.
-            failed(new RedisException.Unanswered("what became of it could not be told", true, null), 0);
+            failed(new RedisException.Unanswered("its outcome could not be delivered", true, null), 0);
         }
         super.end();
     }

@@ -294,7 +294,7 @@ public final class Mailbox implements Ping {
                 pingedNanos = now;
             } else if (now - pinged > timeoutNanos) {
                 Loggers.CONNECTION.warn(
-                        "The mailbox {} has been deaf for {} ms and subscribes anew",
+                        "The mailbox {} has received no messages for {} ms, and subscribes again",
                         channel,
                         (now - heardNanos) / 1_000_000);
                 reset();

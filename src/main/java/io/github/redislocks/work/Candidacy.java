@@ -239,7 +239,7 @@ public final class Candidacy extends Agenda.Matter {
         }
         if (!troubled || now - troubledNanos > NEXT_OUTAGE_NANOS) {
             LOG.warn(
-                    "Nobody here can be elected leader of \"{}\" now, which is tried until it works",
+                    "No leader of \"{}\" can be elected in this process now; the candidate asks until it works",
                     Shown.of(name()),
                     failure);
             unavailable.reset();

@@ -91,7 +91,7 @@ public record RedisUri(
         String authority = uri.group("authority") == null ? "" : uri.group("authority");
         List<Address> addresses = addresses(text, authority, sentinel ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT);
         if (uri.group("fragment") != null) {
-            throw refused(text, "has a fragment, the part from # on, which means nothing here");
+            throw refused(text, "has a fragment, the part from # on, which has no meaning here");
         }
         Map<String, String> parameters = parameters(text, uri.group("query"), sentinel);
         int database = 0;
@@ -100,7 +100,7 @@ public record RedisUri(
         if (sentinel) {
             String[] parts = path.split("/", 2);
             if (parts[0].isEmpty()) {
-                throw refused(text, "names no master, which must stand behind the Sentinels");
+                throw refused(text, "names no master, which must follow the Sentinels");
             }
             database = database(text, parts.length == 1 ? "" : parts[1]);
             topology = new Topology.Sentinel(decode(text, parts[0]), addresses);

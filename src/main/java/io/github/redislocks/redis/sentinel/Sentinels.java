@@ -230,6 +230,6 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
 
     @Override
     protected void warn(String trouble) {
-        Loggers.CONNECTION.warn("A Sentinel of the master {} does not help: {}", masterName, trouble);
+        Loggers.CONNECTION.warn("A Sentinel of the master {} gives no usable answer: {}", masterName, trouble);
     }
 }

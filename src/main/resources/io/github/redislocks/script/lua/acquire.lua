@@ -11,7 +11,7 @@ local owner, attempt, lease, claim = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5]
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
--- The caller has given up by now.
+-- Too late: the caller has given up by now.
 if now > tonumber(ARGV[4]) then
     return {'LATE', now}
 end
@@ -67,12 +67,12 @@ local last
 if held[2] == attempt then
     extend(lock, lease)
     if #lease > 7 then
-        -- The hold may have had a claim only, and now gets a lease of hours.
+        -- The hold may have had a claim only, and has a lease of hours now, which the fence must outlast.
         redis.call('pexpire', fence, memory(lease))
     end
     return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
 elseif held[1] then
-    -- An earlier attempt of this thread left this hold behind. The thread does not know of this hold.
+    -- An earlier attempt of this thread left this hold behind, of which the thread does not know: end it.
     last = abandon(held[3], holder <= tonumber(ARGV[6]), held[4], redis.call('hget', lock, 'signal'), ARGV[8])
 else
     last = redis.call('get', fence)

@@ -24,7 +24,7 @@ if reported('valkey_version') ~= '' then
 end
 
 local tries = {
-    -- Comes first: at maxmemory Redis refuses the other commands only until a script has written something.
+    -- This write comes first: at maxmemory Redis refuses the other commands only until a script has written something.
     {'del', lock},
     {'exists', lock},
     {'hset', lock, 'holds', 1},

@@ -1,4 +1,4 @@
--- Ends those of several holds of one owner that have no waiters, each as free does.
+-- Ends several holds of one owner, except those with waiters, each as free does.
 -- KEYS     lock and fence of each
 -- ARGV     owner, then the attempt for each lock
 -- returns  1: all have ended | LINE, then the index of each hold that has not ended, counted from 0: use release

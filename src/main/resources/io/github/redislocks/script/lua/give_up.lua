@@ -1,4 +1,4 @@
--- Ends those of several holds that a client keeps that have no waiters, each as free does.
+-- Ends several holds that a client keeps, except those with waiters, each as free does.
 -- KEYS     lock and fence of each
 -- ARGV     for each lock: owner, attempt, the last token that the client gave out, or '' if it is the token of the hold
 -- returns  1: all have ended | LINE, then the index of each hold that has not ended, counted from 0: use release

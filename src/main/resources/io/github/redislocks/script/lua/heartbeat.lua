@@ -17,7 +17,7 @@ end
 local place = owner .. ':' .. attempt
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
 if held[1] == owner and held[2] == attempt then
-    -- For a claim only: the client may have vanished after this request.
+    -- Extend for a claim only, since the client may have vanished after this request.
     extend(lock, claim)
     return {'GRANTED', tonumber(held[3]), held[4] and 1 or 0, now}
 end

@@ -13,7 +13,7 @@ end
 if ARGV[6] and not string.find(redis.call('info', 'server'), 'run_id:' .. ARGV[6], 1, true) then
     return {'OTHER'}
 end
--- Comes first: at maxmemory Redis refuses the other commands only until a script has written something.
+-- This write comes first: at maxmemory Redis refuses the other commands only until a script has written something.
 extend(KEYS[1], ARGV[4])
 -- From now on no withdrawal that was sent before this request can end the vote.
 if tonumber(held[3]) < tonumber(ARGV[3]) then

@@ -1,7 +1,7 @@
 -- Included by the scripts that hand the lock on: the queue of waiters, and how one of them becomes the owner. Needs
 -- KEYS lock, queue, waiters, fence, conditions, the local now(µs), and hold.lua.
 --
--- lock     hash    owner, attempt, holds, token; lost=1 if the hold before was not released; waited=1 if there are
+-- lock     hash    owner, attempt, holds, token; lost=1 if the previous hold was not released; waited=1 if there are
 --                  waiters in the queue or a Condition; signal: '@' and a Condition's id if a signal of that Condition
 --                  led to the hold, and after the holder has signalled, the number of its last signal; kept, with the
 --                  owner nobody: 'owner:attempt' of the hold that was released so that the lock stays taken

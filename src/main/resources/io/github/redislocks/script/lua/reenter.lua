@@ -8,7 +8,7 @@ local held = redis.call('hmget', KEYS[1], 'owner', 'attempt', 'holds')
 if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
     return {'GONE'}
 end
--- Comes first: at maxmemory Redis refuses HINCRBY only until a script has written something.
+-- This write comes first: at maxmemory Redis refuses HINCRBY only until a script has written something.
 extend(KEYS[1], ARGV[4])
 if KEYS[2] then
     extend(KEYS[2], 100000000 + ARGV[4])

@@ -40,7 +40,7 @@ if mine and not held[5] and not held[6] then
             next, owner, attempt, lease, holds = place, successor, ARGV[4], ARGV[5], 1
         end
     elseif ARGV[6] ~= '' then
-        -- Comes first: at maxmemory Redis refuses HSETNX and HSET only until a script has written something.
+        -- This write comes first: at maxmemory Redis refuses HSETNX and HSET only until a script has written something.
         local first = call('zpopmin', KEYS[2])
         local deadline
         deadline, lease, holds =

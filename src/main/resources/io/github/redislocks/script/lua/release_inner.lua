@@ -8,7 +8,8 @@ if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
     return {'GONE'}
 end
 if held[3] == ARGV[3] and held[3] ~= '1' then
-    -- Changes nothing, but comes first: at maxmemory Redis refuses HINCRBY only until a script has written something.
+    -- This write changes nothing, but comes first: at maxmemory Redis refuses HINCRBY only until a script has written
+    -- something.
     call('hdel', KEYS[1], '')
     call('hincrby', KEYS[1], 'holds', '-1')
 end

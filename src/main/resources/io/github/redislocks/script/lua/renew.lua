@@ -17,7 +17,7 @@ if KEYS[2] then
     extend(KEYS[2], 100000000 + ARGV[3])
 end
 if ARGV[4] then
-    -- After the last write: the server reports changes since the last read to a client that watches.
+    -- Read after the last write: to a client that watches, the server reports changes since the last read.
     redis.call('exists', KEYS[1])
 end
 return held[3] and {'OK', 1} or {'OK'}

@@ -28,7 +28,7 @@ for i, lock in ipairs(KEYS) do
     end
 end
 if watched then
-    -- After the last write: see renew.lua.
+    -- Read after the last write: see renew.lua.
     call('exists', unpack(KEYS))
     for _, lock in ipairs(missing) do
         forget(lock)

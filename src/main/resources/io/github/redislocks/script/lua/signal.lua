@@ -14,8 +14,8 @@ if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then
 end
 local reply = {'SIGNALLED'}
 if held[3] ~= ARGV[3] then
-    -- Changes nothing, but comes first: at maxmemory Redis refuses growing writes only until a script has written
-    -- something.
+    -- This write changes nothing, but comes first: at maxmemory Redis refuses growing writes only until a script has
+    -- written something.
     redis.call('hdel', lock, '')
     redis.call('hset', lock, 'signal', ARGV[3])
     repeat

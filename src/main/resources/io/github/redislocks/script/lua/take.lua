@@ -1,4 +1,4 @@
--- Takes a lock that is free and has no waiters: the usual case, kept short. The fence says so: see line.lua.
+-- Takes a lock that is free and has no waiters, which its fence shows (see line.lua): the usual case, kept short.
 -- KEYS     lock, fence
 -- ARGV     owner, attempt, lease(ms), notAfter(µs); for an attempt that does not wait 'try', which asks a client
 --          that keeps the lock whether a thread holds it, or 'silent'
@@ -8,7 +8,7 @@ local call = redis.call
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
 
--- The caller has given up by now.
+-- Too late: the caller has given up by now.
 if now > tonumber(ARGV[4]) then
     return {'LATE', now}
 end
@@ -16,7 +16,7 @@ end
 local last = call('get', KEYS[2])
 local token = string.format('%.0f', now)
 if last and string.byte(last, -1) == 43 then
-    -- Compared as text: both have the same number of digits for the next two centuries.
+    -- Compare as text: both have the same number of digits for the next two centuries.
     local ahead = (#last ~= #token + 1 or last >= token) and tonumber(string.sub(last, 1, -2))
     if ahead and ahead >= now then
         token = string.format('%.0f', ahead + 1)
@@ -27,7 +27,7 @@ if last and string.byte(last, -1) == 43 then
     -- of a token in the future do not change.
     call('set', KEYS[2], token, 'keepttl')
     if #ARGV[3] > 7 then
-        -- A lease of hours: the fence outlasts it as it outlasts any other lease.
+        -- A lease of hours: extend the fence, which has to outlast this lease too.
         call('pexpire', KEYS[2], 100000000 + ARGV[3])
     elseif ahead or string.sub(last, 1, 6) ~= string.sub(token, 1, 6) then
         call('pexpire', KEYS[2], 100000000)
@@ -40,7 +40,7 @@ if owner and owner ~= ARGV[1] then
     local client = string.match(owner, '^(.*):r%d+$')
     if client then
         if ARGV[5] ~= 'silent' then
-            -- As recall in hold.lua, even before the attempt has a place, so that the client learns of it earlier.
+            -- Do as recall in hold.lua does, but before the attempt has a place: so the client learns of it earlier.
             local try = ARGV[5] and ' try ' .. ARGV[2] .. ' ' .. string.match(ARGV[1], '^(.*):') .. ' ' or ' recall '
             redis.pcall(
                 'publish',
@@ -55,7 +55,7 @@ end
 if last or owner then
     return {'LINE', now}
 end
--- The lock was not held for a day.
+-- There is no fence: the lock was not held for a day.
 call('hset', KEYS[1], 'owner', ARGV[1], 'attempt', ARGV[2], 'holds', '1', 'token', token)
 call('pexpire', KEYS[1], ARGV[3])
 call('set', KEYS[2], token, 'px', #ARGV[3] > 7 and 100000000 + ARGV[3] or 100000000)

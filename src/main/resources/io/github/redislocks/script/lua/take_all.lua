@@ -8,7 +8,7 @@ local call, owner, lease = redis.call, ARGV[1], ARGV[2]
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
 
--- The caller has given up by now.
+-- Too late: the caller has given up by now.
 if now > tonumber(ARGV[3]) then
     return {'LATE', now}
 end
@@ -19,7 +19,7 @@ local fences, mine, earlier, kept = {}, 0, nil, nil
 for i = 1, count do
     local last = call('get', KEYS[2 * i])
     fences[i] = last
-    -- Compared as text: see take.
+    -- Compare as text: see take.
     if not last or string.byte(last, -1) ~= 43 or #last ~= #token + 1 or last >= token then
         local held = call('hmget', KEYS[2 * i - 1], 'owner', 'attempt', 'token')
         if held[1] == owner and held[2] == ARGV[3 + i] then
@@ -39,7 +39,7 @@ end
 
 if kept then
     if not ARGV[4 + count] then
-        -- As recall in hold.lua, of all at once.
+        -- Do as recall in hold.lua does, for all locks at once.
         for _, of in ipairs(kept) do
             redis.pcall('publish', string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. of[1], of[2])
         end
@@ -65,7 +65,7 @@ for i = 1, count do
         -- The first six digits last 10,000 s and the fence ten times as long, so its expiry is rarely written.
         call('set', fence, token, 'keepttl')
         if #lease > 7 then
-            -- A lease of hours: the fence outlasts it as it outlasts any other lease.
+            -- A lease of hours: extend the fence, which has to outlast this lease too.
             call('pexpire', fence, 100000000 + lease)
         elseif string.sub(last, 1, 6) ~= string.sub(token, 1, 6) then
             call('pexpire', fence, 100000000)

@@ -72,7 +72,7 @@ if holder > attempt then
 end
 if held[1] then
     if holder == attempt then
-        -- Comes first: at maxmemory Redis refuses the other commands only until a script has written something.
+        -- This write comes first: at maxmemory Redis refuses the others only until a script has written something.
         extend(lock, lease)
         token = tonumber(held[4])
         if tonumber(held[3]) <= ballot then
