@@ -5,10 +5,10 @@ import io.github.redislocks.concurrent.Clock;
 import java.time.Instant;
 import java.util.concurrent.TimeUnit;
 
-/** The clock of one client, whose background threads stand still while the client is paused. */
+/** The clock of one client. While the client is paused, its background threads wait in this clock. */
 final class ClientClock implements Clock {
 
-    /** How the names of the library's own threads begin. */
+    /** The beginning of the names of the library's threads. */
     private static final String OWN = "redis-locks-";
 
     private final TestTime time;
@@ -60,7 +60,7 @@ final class ClientClock implements Clock {
         return time.untilNanos(wall);
     }
 
-    /** Keeps a background thread here until the client goes on. */
+    /** If a background thread calls this while the client is paused, it waits here until the client is resumed. */
     private void stand() {
         while (paused && Thread.currentThread().getName().startsWith(OWN)) {
             resumed.await(System.nanoTime() + TimeUnit.DAYS.toNanos(1), () -> !paused);

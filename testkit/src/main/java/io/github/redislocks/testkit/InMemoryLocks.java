@@ -11,7 +11,7 @@ import java.util.function.UnaryOperator;
 
 /**
  * A Redis in memory, for tests of code that takes locks: no server, no container, no native code. Its clients are real
- * {@link RedisLocks}, and it runs the same scripts as a real Redis does. What a test can do to it is what happens to a
+ * {@link RedisLocks}, and it runs the same scripts as a real Redis does. A test can cause the events that happen to a
  * service now and then: time passes, a lock is lost, a JVM pauses, Redis is away.
  *
  * <pre>{@code
@@ -22,11 +22,11 @@ import java.util.function.UnaryOperator;
  * }
  * }</pre>
  *
- * <p>Time runs as that of the machine, and {@link #advance} moves it on at once. A lock is held by a thread, as always:
- * another holder is another thread, or another client.
+ * <p>The clock of this Redis and its clients runs as the machine's clock does; {@link #advance} moves it forward at
+ * once. As always, a lock is held by a thread: to be another holder, a test needs another thread, or another client.
  *
- * <p>Its methods may be called by any thread, one at a time. With JUnit, {@link InMemoryLocksExtension} starts and
- * closes it.
+ * <p>Any thread may call the methods of this class, one thread at a time. With JUnit, {@link InMemoryLocksExtension}
+ * starts and closes an instance for each test.
  *
  * @since 0.1.0
  */
@@ -50,16 +50,16 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Starts an empty Redis, whose clients have settings as the application's.
+     * Starts an empty Redis, whose clients have the given settings, for instance those of the application.
      *
-     * @param settings all but where Redis is: {@code builder -> builder.lease(Duration.ofSeconds(10))}
+     * @param settings sets all but the address of Redis: {@code builder -> builder.lease(Duration.ofSeconds(10))}
      */
     public static InMemoryLocks start(UnaryOperator<RedisLocks.Builder> settings) {
         return new InMemoryLocks(settings);
     }
 
     /**
-     * The first client, which is connected by the first call.
+     * Returns the first client. The first call of this method connects it.
      *
      * @throws IllegalArgumentException if the settings cannot work
      * @throws io.github.redislocks.LockUnavailableException if Redis is {@link #unavailable()}
@@ -79,7 +79,7 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Connects one more client, with settings of its own upon those of all.
+     * Connects one more client, with additional settings. They are applied after the settings of all clients.
      *
      * @throws IllegalArgumentException if the settings cannot work
      * @throws io.github.redislocks.LockUnavailableException if Redis is {@link #unavailable()}
@@ -95,18 +95,18 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Lets time pass, for Redis and all clients, and returns when they have done what was due meanwhile: leases that
-     * are renewed were renewed, others are over, and each holder that lost its lock was notified. A client that is
-     * paused or cannot reach Redis renews nothing.
+     * Moves the clock of Redis and of all clients forward, and returns when they have done the work that was due in
+     * that time: holds were renewed, leases that nobody renews have ended, and each holder that lost its lock was
+     * notified. A client that is paused or cannot reach Redis renews nothing.
      *
-     * @param time how long; a lease of 30 s that nobody renews is over after 30 s and a millisecond
-     * @throws IllegalArgumentException if it is negative, or longer than a year
+     * @param time how far to move the clock; a lease of 30 s that nobody renews has ended after 30 s and 1 ms
+     * @throws IllegalArgumentException if the time is negative, or longer than a year
      */
     public void advance(Duration time) {
         if (Objects.requireNonNull(time, "time").isNegative() || time.compareTo(MOST) > 0) {
             throw new IllegalArgumentException("The time to advance is " + Shown.of(time)
                     + ": it must lie between 0 and " + Shown.of(MOST) + ", since clocks"
-                    + " do not go back. Advance by what is left until the moment that you want to see.");
+                    + " do not go back. Advance by the time that is left until the moment that you want to see.");
         }
         settle();
         long end = this.time.nanos() + time.toNanos();
@@ -129,21 +129,22 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Stops the clock: from now on, time passes by {@link #advance} alone. A thread that waits with a time limit then
-     * waits for that, so such a wait must not be the test's own thread's. So does a {@code tryLock()} of a lock that a
-     * paused client keeps by its residency: it waits for the answer of that client, for a command timeout.
+     * Stops the clock: from now on only {@link #advance} lets time pass. A thread that waits with a time limit then
+     * waits until the test advances the clock, so the thread that advances must not wait itself. This concerns
+     * {@code tryLock()} as well, if a paused client keeps the lock by its residency: then {@code tryLock()} waits for
+     * that client's answer, for one command timeout.
      */
     public void stopClock() {
         time.stop();
     }
 
     /**
-     * Ends the hold of a lock in Redis, as an operator who deletes it, and returns when the holder was notified: its
-     * listeners, {@code lost()} of its handle; a paused client learns of it when it goes on. If others wait for the
-     * lock, one of them has it now.
+     * Ends the hold of a lock in Redis, as an operator does who deletes its key, and returns when the holder was
+     * notified, by its listeners and by {@code lost()} of its handle. A paused client learns of the loss when it is
+     * resumed. If other threads wait for the lock, one of them has it now.
      *
-     * @param name the lock's name
-     * @throws IllegalStateException if no client of this Redis holds it
+     * @param name the name of the lock
+     * @throws IllegalStateException if no client of this Redis holds the lock
      */
     public void lose(String name) {
         Objects.requireNonNull(name, "name");
@@ -154,23 +155,23 @@ public final class InMemoryLocks implements AutoCloseable {
             }
         }
         throw new IllegalStateException("Nobody holds the lock \"" + Shown.of(name)
-                + "\": only a lock that is held can be lost. Lock it first, by a client of this InMemoryLocks.");
+                + "\": only a lock that is held can be lost. First lock it by a client of this InMemoryLocks.");
     }
 
     /**
-     * Pauses a client as a garbage collection or a stalled machine does: its background work stands still, so that it
-     * renews nothing, and its requests and messages wait, until {@link #resume}. Threads of the test do not stand
-     * still: do not use the client's locks meanwhile.
+     * Pauses a client, as a garbage collection or a stalled machine does. Until {@link #resume} its background work
+     * stops, so that it renews nothing, and its requests and messages are delayed. Threads of the test are not paused,
+     * so they must not use the client's locks meanwhile.
      *
      * <pre>{@code
      * memory.pause(locks);
      * memory.advance(Duration.ofSeconds(31)); // longer than the lease
      * others.reentrantLock("job").lock(); // another JVM has it now
-     * memory.resume(locks); // and the first hears that it has lost the lock
+     * memory.resume(locks); // now the first client learns that it has lost the lock
      * }</pre>
      *
-     * @throws IllegalArgumentException if it is no client of this Redis
-     * @throws IllegalStateException if it is paused or closed
+     * @throws IllegalArgumentException if the client is no client of this Redis
+     * @throws IllegalStateException if the client is paused or closed
      */
     public void pause(RedisLocks client) {
         TestClient known = known(client);
@@ -183,16 +184,16 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Lets a client go on, and returns when it has noticed how late it is: holds whose lease has ended are lost, and
-     * listeners have been told.
+     * Resumes a paused client, and returns when it has noticed how much time has passed: holds whose lease has ended
+     * are lost, and listeners have been notified.
      *
-     * @throws IllegalArgumentException if it is no client of this Redis
-     * @throws IllegalStateException if it is not paused
+     * @throws IllegalArgumentException if the client is no client of this Redis
+     * @throws IllegalStateException if the client is not paused
      */
     public void resume(RedisLocks client) {
         TestClient known = known(client);
         if (!known.isPaused()) {
-            throw new IllegalStateException(client + " is not paused: call pause(client) before.");
+            throw new IllegalStateException(client + " is not paused: call pause(client) first.");
         }
         known.resume();
         known.settle();
@@ -205,32 +206,32 @@ public final class InMemoryLocks implements AutoCloseable {
                 return each;
             }
         }
-        throw new IllegalArgumentException(
-                client + " is no client of this InMemoryLocks: name one that client() or newClient() has returned.");
+        throw new IllegalArgumentException(client
+                + " is no client of this InMemoryLocks: use a client that client() or newClient() has returned.");
     }
 
-    /** Takes Redis away: every request fails, as with a connection that is refused, until {@link #available()}. */
+    /** Makes Redis unavailable: until {@link #available()} every request fails, as if the connection were refused. */
     public void unavailable() {
         away = true;
         clients.forEach(client -> client.down(true));
     }
 
-    /** Brings Redis back, with all that it knew. Clients ask it again when their next try is due. */
+    /** Makes Redis available again, with all its data. A client asks it again when the client's next try is due. */
     public void available() {
         away = false;
         clients.forEach(client -> client.down(false));
     }
 
-    /** Closes all clients, and forgets everything. */
+    /** Closes all clients, and deletes all data. */
     @Override
     public void close() {
-        // A client that closes waits a little for threads in its calls.
+        // Let the clock run: a client that closes waits a little for threads that are in its calls.
         time.go();
         clients.forEach(TestClient::close);
         server.close();
     }
 
-    /** Names its clients. */
+    /** Names the clients of this Redis. */
     @Override
     public String toString() {
         return "InMemoryLocks"

@@ -12,8 +12,8 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- * Gives tests of JUnit Jupiter an {@link InMemoryLocks}, or the first client of one as {@link Locks} or
- * {@link RedisLocks}, and closes it behind them.
+ * An extension of JUnit Jupiter that passes an {@link InMemoryLocks} to tests, or its first client as {@link Locks} or
+ * {@link RedisLocks}, and closes it after the test.
  *
  * <pre>{@code
  * @ExtendWith(InMemoryLocksExtension.class)
@@ -23,9 +23,10 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * }
  * }</pre>
  *
- * <p>All parameters of a test, and of its {@code @BeforeEach}, are of one InMemoryLocks, and each test has its own. One
- * for a constructor or {@code @BeforeAll} is shared by all tests of the class. Settings are given to
- * {@link #InMemoryLocksExtension(UnaryOperator)} in a field with {@code @RegisterExtension}.
+ * <p>Each test has an InMemoryLocks of its own, to which all parameters of the test and of its {@code @BeforeEach}
+ * belong. If a constructor or {@code @BeforeAll} has such a parameter, all tests of the class share its InMemoryLocks.
+ * To change settings, make the extension by {@link #InMemoryLocksExtension(UnaryOperator)} in a field with
+ * {@code @RegisterExtension}.
  *
  * @since 0.1.0
  */
@@ -74,7 +75,7 @@ public final class InMemoryLocksExtension implements ParameterResolver, AfterEac
     }
 
     private static void close(ExtensionContext test) {
-        // An object that was put for the class is found for the test as well, but not removed.
+        // The store of a test also shows an object of the class, but does not remove it: all tests share that object.
         @Nullable InMemoryLocks mine = test.getStore(NAMESPACE).remove(InMemoryLocks.class, InMemoryLocks.class);
         if (mine != null) {
             mine.close();

@@ -22,12 +22,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** A client of the in-memory Redis, and what a test does to it. */
+/** A client of the in-memory Redis, with the operations by which a test pauses, resumes and observes that client. */
 final class TestClient {
 
     private static final long MOMENT_NANOS = 20_000;
     private static final long REST_SECONDS = 10;
-    /** How long a message to itself is waited for, which may not come. */
+    /** How long to wait for the message that the client sends to itself, which may have been lost. */
     private static final long ECHO_NANOS = 200_000_000;
 
     final RedisLocks locks;
@@ -35,7 +35,7 @@ final class TestClient {
     private final InMemoryRedis redis;
     private final ClientClock clock;
     private final TestTime time;
-    /** Acquisitions for whose threads it waits no more. */
+    /** Acquisitions whose threads wait for something else than time, so that {@link #settle} ignores them. */
     private final Set<Attempt> elsewhere = Collections.newSetFromMap(new WeakHashMap<>());
 
     private @Nullable HeldCalls held;
@@ -84,7 +84,7 @@ final class TestClient {
         locks.close();
     }
 
-    /** The keys of this client's lock with a name. */
+    /** The keys of the lock with the given name, under this client's prefix. */
     LockKeys keys(String name) {
         return LockKeys.of(client.settings.keyPrefix(), name);
     }
@@ -99,8 +99,8 @@ final class TestClient {
     }
 
     /**
-     * Has its hold of a lock ended in Redis, and has it ask there whether it still has it; false if it holds none, or
-     * one that has ended there already.
+     * Ends this client's hold of a lock in Redis, and has the client ask Redis about the hold at once. Returns false if
+     * the client does not hold the lock, or the hold has already ended in Redis.
      */
     boolean lose(LockKeys keys, InMemoryRedis operator) {
         Hold hold = hold(keys);
@@ -116,7 +116,7 @@ final class TestClient {
         return true;
     }
 
-    /** When its watchdog wants to wake, or {@link Long#MAX_VALUE}. */
+    /** When the client's watchdog wants to wake; {@link Long#MAX_VALUE} if it is paused or has nothing to do. */
     long nextWake() {
         Thread scheduler = scheduler();
         if (isAsleep(scheduler)) {
@@ -128,8 +128,8 @@ final class TestClient {
     }
 
     /**
-     * Waits until nobody who acquires a lock goes on by himself, its watchdog has looked at everything twice and has
-     * nothing to send, and listeners and handles have been told.
+     * Waits until the client does nothing until time passes: threads that acquire locks are parked, the watchdog has
+     * inspected everything twice and has nothing to send, and listeners and handles were notified.
      */
     void settle() {
         Thread scheduler = scheduler();
@@ -139,7 +139,7 @@ final class TestClient {
         awaitCallers();
         awaitBackground(scheduler);
         if (awaitCallers()) {
-            // The callers may have left work to the watchdog.
+            // Wait again: the callers may have left work to the watchdog.
             awaitBackground(scheduler);
         }
     }
@@ -161,8 +161,8 @@ final class TestClient {
     }
 
     /**
-     * Waits for the acquisitions that are under way: what they asked may have been answered, and their threads not have
-     * parked yet. Each has a time of its own. Returns whether any went on.
+     * Waits until the threads of all acquisitions are parked or have returned; a thread whose request was answered may
+     * still be running. Each acquisition has a time limit of its own. Returns true if a thread was running.
      */
     private boolean awaitCallers() {
         boolean any = !client.async.isIdle();
@@ -190,7 +190,7 @@ final class TestClient {
         return any;
     }
 
-    /** Whether a thread in a call waits for something else than time, or does not come to wait at all. */
+    /** Whether a thread has not parked in this clock for so long that it waits for something else, or never parks. */
     private static boolean isElsewhere(Thread thread, long sinceNanos) {
         boolean waits = thread.getState() == Thread.State.WAITING || thread.getState() == Thread.State.TIMED_WAITING;
         long most = waits ? ECHO_NANOS : TimeUnit.SECONDS.toNanos(REST_SECONDS);
@@ -209,8 +209,8 @@ final class TestClient {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(REST_SECONDS);
         while (!news.getAsBoolean()) {
             if (System.nanoTime() > end) {
-                throw new IllegalStateException("The background work of " + locks + " did not come to rest in "
-                        + REST_SECONDS + " s: look whether the machine is busy, or the JVM is being debugged.");
+                throw new IllegalStateException("The background work of " + locks + " is still running after "
+                        + REST_SECONDS + " s: check whether the machine is busy, or the JVM is being debugged.");
             }
             LockSupport.parkNanos(this, MOMENT_NANOS);
         }

@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The time of one in-memory Redis and its clients. It runs as that of the machine until it is stopped, and a test moves
- * it on by hand.
+ * The clock of one in-memory Redis and its clients. It runs as the machine's clock does until it is stopped, and a test
+ * may move it forward.
  */
 final class TestTime {
 
@@ -25,9 +25,9 @@ final class TestTime {
     private final AtomicLong aheadNanos = new AtomicLong();
     private final AtomicLong stoppedNanos = new AtomicLong(RUNS);
 
-    /** Until when threads are parked. */
+    /** The time at which each parked thread wants to wake. */
     private final Map<Thread, Long> parked = new ConcurrentHashMap<>();
-    /** How often they have parked. */
+    /** How often each thread has parked. */
     private final Map<Thread, Long> parks = Collections.synchronizedMap(new WeakHashMap<>());
 
     long nanos() {
@@ -35,7 +35,7 @@ final class TestTime {
         return stopped == RUNS ? System.nanoTime() - origin + aheadNanos.get() : stopped;
     }
 
-    /** Redis' own time, in microseconds since 1970. */
+    /** The time of Redis, in microseconds since 1970. */
     long micros() {
         return startMicros + nanos() / 1_000;
     }
@@ -48,7 +48,9 @@ final class TestTime {
         stoppedNanos.compareAndSet(RUNS, nanos());
     }
 
-    /** Lets it run again from where it is. Whoever waits for a time waits by the machine's from now on. */
+    /**
+     * Lets the clock run again from its present time, and wakes parked threads, so that they wait by the running clock.
+     */
     void go() {
         long stopped = stoppedNanos.get();
         if (stopped != RUNS) {
@@ -59,8 +61,9 @@ final class TestTime {
     }
 
     /**
-     * Moves time on to here, unless it is further on, and wakes whoever waited for that; while time runs, also whoever
-     * waits for a later one, since he parks by the machine's time.
+     * Moves the clock forward to the given time, unless it is later already, and wakes the threads whose time has come.
+     * If the clock runs, also wakes all other threads with a time limit: they have parked for a time of the machine's
+     * clock, which is now too long.
      */
     void moveTo(long nanos) {
         boolean runs = stoppedNanos.get() == RUNS;
@@ -77,7 +80,7 @@ final class TestTime {
         });
     }
 
-    /** Parks until a time, an unpark or an interrupt, without a moment in which a move of time is missed. */
+    /** Parks until the given time, an unpark or an interrupt. A move of the clock during this call is not missed. */
     void park(Object blocker, long until) {
         Thread thread = Thread.currentThread();
         parked.put(thread, until);

@@ -1,6 +1,6 @@
 package io.github.redislocks.testkit.lua;
 
-/** The arguments of a function in Java, each checked when it is read. */
+/** The arguments of a function that is implemented in Java. Each argument is checked when it is read. */
 final class Arguments {
 
     private final String function;
@@ -11,7 +11,7 @@ final class Arguments {
         this.values = values;
     }
 
-    /** A function of Java by what it does. */
+    /** The implementation of a function in Java. */
     interface Body {
         Object run(Arguments arguments);
     }

@@ -1,6 +1,6 @@
 package io.github.redislocks.testkit.lua;
 
-/** A script that has been read. It has no state: many machines may run it. */
+/** A parsed script. It has no state, so several machines may run it. */
 public final class Chunk {
 
     private final FunctionText main;
@@ -10,10 +10,10 @@ public final class Chunk {
     }
 
     /**
-     * Reads a script.
+     * Parses a script.
      *
-     * @param source one char for each byte
-     * @throws LuaError if it is none
+     * @param source the script, with one char for each byte
+     * @throws LuaError if the source is no valid script
      */
     public static Chunk read(String source) {
         return new Chunk(new Parser(source).chunk());

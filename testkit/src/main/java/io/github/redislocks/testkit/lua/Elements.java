@@ -1,11 +1,11 @@
 package io.github.redislocks.testkit.lua;
 
-/** Access to the elements of tables, and to the functions that a string has. */
+/** Expressions that access elements of tables or methods of strings. */
 final class Elements {
 
     private Elements() {}
 
-    /** For an expression, which errors name. */
+    /** Reads an element for the expression {@code asker}, whose line and name appear in errors. */
     static Object get(LuaTable table, Object key, Expression asker) {
         Object value = table.get(key);
         if (value == Nil.NIL && table.isStrict()) {
@@ -27,7 +27,7 @@ final class Elements {
         table.set(key, value);
     }
 
-    /** {@code a[b]} and {@code a.b}. */
+    /** The expressions {@code a[b]} and {@code a.b}. */
     static final class Element extends Expression.Place {
         private final Expression table;
         private final Expression key;
@@ -76,7 +76,7 @@ final class Elements {
         }
     }
 
-    /** {@code f(...)} */
+    /** The expression {@code f(...)}. */
     static final class Call extends Expression {
         private final Expression function;
         private final Expression[] arguments;
@@ -116,7 +116,7 @@ final class Elements {
         }
     }
 
-    /** {@code a:b(...)} */
+    /** The expression {@code a:b(...)}. */
     static final class MethodCall extends Expression {
         private final Expression object;
         private final Element method;

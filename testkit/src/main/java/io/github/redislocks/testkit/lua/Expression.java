@@ -3,7 +3,7 @@ package io.github.redislocks.testkit.lua;
 import io.github.redislocks.testkit.lua.Frame.Cell;
 import java.util.List;
 
-/** A part of a script that has a value. */
+/** A part of a script that evaluates to a value. */
 abstract class Expression {
 
     final int line;
@@ -14,12 +14,12 @@ abstract class Expression {
 
     abstract Object value(Frame frame);
 
-    /** All values, as a function returns them. */
+    /** Evaluates to all values, in the form in which a function returns them. */
     Object values(Frame frame) {
         return value(frame);
     }
 
-    /** Whether it may have none or several values. */
+    /** Whether the expression may evaluate to no value or to several values. */
     boolean isMultiple() {
         return false;
     }
@@ -33,7 +33,7 @@ abstract class Expression {
         return LuaError.at(line, text);
     }
 
-    /** The values of several, of which the last may have several. */
+    /** Evaluates several expressions, of which the last may have several values. */
     static Object[] values(Expression[] all, Frame frame) {
         int count = all.length;
         if (count == 0) {
@@ -65,7 +65,7 @@ abstract class Expression {
     static final class Variable {
         final String name;
         final int slot;
-        /** Whether a function inside uses it too. */
+        /** Whether a function inside this function uses the variable too. */
         boolean isShared;
 
         Variable(String name, int slot) {
@@ -97,7 +97,7 @@ abstract class Expression {
             super(line);
         }
 
-        /** Evaluates what must be known before the values: the table and the key of an element. */
+        /** Evaluates the parts that Lua evaluates before the assigned values: the table and the key of an element. */
         Object[] prepare(Frame frame) {
             return LuaValues.NONE;
         }
@@ -147,7 +147,7 @@ abstract class Expression {
         }
     }
 
-    /** A variable of a function around this one. */
+    /** A variable that belongs to a function around this one. */
     static final class Outer extends Place {
         private final String name;
         private final int index;
@@ -198,7 +198,7 @@ abstract class Expression {
         }
     }
 
-    /** {@code ...} */
+    /** The expression {@code ...}. */
     static final class Rest extends Expression {
         Rest(int line) {
             super(line);
@@ -220,7 +220,7 @@ abstract class Expression {
         }
     }
 
-    /** In parentheses, which leave one value. */
+    /** An expression in parentheses, which evaluates to one value. */
     static final class Single extends Expression {
         private final Expression inner;
 
@@ -240,7 +240,7 @@ abstract class Expression {
         }
     }
 
-    /** A table with its elements. */
+    /** A table constructor with its elements. */
     static final class Constructor extends Expression {
         private final Expression[] listed;
         private final List<Expression[]> keyed;
@@ -254,13 +254,13 @@ abstract class Expression {
         @Override
         Object value(Frame frame) {
             Object[] values = values(listed, frame);
-            // Others may know the values of a variable number.
+            // Copy the array if the last expression has several values: other code may have a reference to that array.
             boolean shared = values.length > 0 && listed[listed.length - 1].isMultiple();
             LuaTable table = LuaTable.of(shared ? values.clone() : values);
             for (Expression[] each : keyed) {
                 Object key = each[0].value(frame);
                 Object value = each[1].value(frame);
-                // Listed elements come last, though they may be nil.
+                // Skip a key that is also a listed element: Lua sets the listed elements last, even to nil.
                 boolean isListed = key instanceof Double number && number >= 1 && number <= values.length;
                 if (!isListed) {
                     Elements.set(table, key, value, this);

@@ -6,7 +6,7 @@ import io.github.redislocks.testkit.lua.Lexer.Token;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Reads expressions. */
+/** Parses expressions. */
 final class ExpressionParser {
 
     private static final int UNARY = 8;
@@ -29,7 +29,7 @@ final class ExpressionParser {
         return binary(0);
     }
 
-    /** How strongly an operator binds what is left of it; 0 if it is none. */
+    /** How strongly an operator binds its left operand; 0 if the token is no operator. */
     private static int left(Token token) {
         return token.kind() != Kind.SIGN
                 ? 0
@@ -45,7 +45,7 @@ final class ExpressionParser {
                 };
     }
 
-    /** How strongly it binds what is right of it. */
+    /** How strongly an operator binds its right operand. */
     private static int right(String operator) {
         return switch (operator) {
             case "or" -> 1;
@@ -58,7 +58,7 @@ final class ExpressionParser {
         };
     }
 
-    /** An expression of operators that bind more strongly. */
+    /** Parses an expression whose operators bind more strongly than {@code limit}. */
     private Expression binary(int limit) {
         parser.deeper();
         Expression result = unary();
@@ -147,7 +147,7 @@ final class ExpressionParser {
                     return parser.function(line, false);
                 }
                 default -> {
-                    // An expression in parentheses, or an error.
+                    // Go on below: this is an expression in parentheses, or an error.
                 }
             }
         }
@@ -187,7 +187,7 @@ final class ExpressionParser {
         return new Expression.Constructor(line, listed.toArray(Expression[]::new), keyed);
     }
 
-    /** A primary expression with what follows it: elements, calls. */
+    /** Parses a primary expression with the elements and calls that follow it. */
     Expression suffixed() {
         int line = parser.token().line();
         Expression result;

@@ -4,7 +4,7 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What {@code string.format} does. */
+/** The implementation of {@code string.format}. */
 final class Format {
 
     private static final Pattern DIRECTIVE = Pattern.compile("%(?:%|([-+ #0]*)(\\d{0,2})(?:\\.(\\d{0,2}))?(.?))");

@@ -5,11 +5,11 @@ final class Frame {
 
     final Run run;
     final Object[] slots;
-    /** The variables of functions around this one. */
+    /** The variables of surrounding functions that this function uses. */
     final Cell[] outer;
-    /** What {@code ...} is. */
+    /** The values of {@code ...}. */
     final Object[] rest;
-    /** The values of a return statement. */
+    /** The values of the return statement that has ended the function. */
     Object result = LuaValues.NONE;
 
     Frame(Run run, int slots, Cell[] outer, Object[] rest) {
@@ -19,7 +19,7 @@ final class Frame {
         this.rest = rest;
     }
 
-    /** A variable that a function inside uses too. */
+    /** A variable that an inner function uses too. */
     static final class Cell {
         Object value;
 

@@ -5,7 +5,7 @@ import io.github.redislocks.testkit.lua.Frame.Cell;
 import io.github.redislocks.testkit.lua.Statement.Block;
 import io.github.redislocks.testkit.lua.Statement.End;
 
-/** The text of a function, which makes functions that have the variables around them. */
+/** A function expression. Its evaluation makes a function that refers to the present variables around it. */
 final class FunctionText extends Expression {
 
     static final Cell[] NOTHING_AROUND = {};
@@ -16,10 +16,10 @@ final class FunctionText extends Expression {
     private final int slots;
     private final Block block;
 
-    /** A variable from around: of the next function outside, or one that this one has from further outside. */
+    /** A captured variable: one of the directly surrounding function, or one that this function has itself captured. */
     record Captured(String name, boolean isOfNext, int index) {}
 
-    /** The facts about a function that the parser knows once it has read it. */
+    /** The properties of a function that are known once the whole function has been parsed. */
     static final class Shape {
         private final Variable[] parameters;
         private final boolean takesRest;

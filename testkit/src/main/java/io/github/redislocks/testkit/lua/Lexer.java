@@ -2,19 +2,19 @@ package io.github.redislocks.testkit.lua;
 
 import java.util.Set;
 
-/** Cuts a text into the words of Lua. */
+/** Splits a text into the tokens of Lua. */
 final class Lexer {
 
     enum Kind {
         NAME,
         STRING,
         NUMBER,
-        /** A keyword or a sign, which is its text. */
+        /** A keyword or a punctuation mark; its text says which. */
         SIGN,
         END
     }
 
-    /** A word. What a string or a number is, is its value. */
+    /** A token. The value of a string or a number is in {@code value}. */
     record Token(Kind kind, String text, Object value, int line) {
 
         boolean is(String sign) {
@@ -173,7 +173,7 @@ final class Lexer {
         return known < 0 ? c : ESCAPED.charAt(known);
     }
 
-    /** The number of equals signs between two brackets; -1 if there are no two. */
+    /** The number of equals signs between two opening brackets; -1 if there are no such brackets. */
     private int level() {
         int signs = 0;
         while (peek(1 + signs) == '=') {

@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
-/** The functions that Lua has, but for those on strings. */
+/** The functions of Lua's libraries, except those on strings. */
 final class Libraries {
 
     private static final int MOST_VALUES = 8_000;
@@ -31,7 +31,7 @@ final class Libraries {
         add(globals, "unpack", Libraries::unpack);
         add(globals, "error", in -> {
             if (in.whole(1, 1) != 1) {
-                throw new UnsupportedOperationException("This Lua knows no level of an error but 1.");
+                throw new UnsupportedOperationException("The only level of an error that this Lua knows is 1.");
             }
             throw new LuaError(in.get(0));
         });
@@ -108,7 +108,7 @@ final class Libraries {
         return table.range(from, to);
     }
 
-    /** As Redis has it: the text of an error reply is what an error is. */
+    /** Implements pcall as Redis does: the error that it returns is the text of the error reply. */
     private static Object pcall(Arguments in) {
         Object called = in.any(0);
         if (!(called instanceof LuaFunction code)) {

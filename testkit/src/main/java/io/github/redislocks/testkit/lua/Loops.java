@@ -9,7 +9,10 @@ final class Loops {
 
     private Loops() {}
 
-    /** {@code while}: the condition comes first; {@code repeat}: it comes last, and ends the loop if it is true. */
+    /**
+     * The loops {@code while}, whose condition comes first, and {@code repeat}, whose condition comes last and ends the
+     * loop if it is true.
+     */
     static final class While extends Statement {
         private final int line;
         private final boolean first;
@@ -39,7 +42,7 @@ final class Loops {
         }
     }
 
-    /** {@code for i = from, to, step} */
+    /** The loop {@code for i = from, to, step}. */
     static final class Count extends Statement {
         private final int line;
         private final Variable variable;
@@ -81,7 +84,7 @@ final class Loops {
         }
     }
 
-    /** {@code for a, b in ...} */
+    /** The loop {@code for a, b in ...}. */
     static final class Each extends Statement {
         private final int line;
         private final Variable[] variables;

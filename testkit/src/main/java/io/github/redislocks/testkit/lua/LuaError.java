@@ -2,14 +2,14 @@ package io.github.redislocks.testkit.lua;
 
 import org.jspecify.annotations.Nullable;
 
-/** An error of Lua: any value, and the line that was at work. */
+/** An error of Lua: any value, and the line that raised it. */
 public final class LuaError extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
     private final transient Object value;
     private final int line;
-    /** The text in place of the mark, if there is one: the name of what was called, where that is known. */
+    /** The name of the called function, which replaces {@link #MARK} in the text of the error. */
     private final String function;
 
     /** The name of every script in errors, as in Redis. */
@@ -18,7 +18,10 @@ public final class LuaError extends RuntimeException {
     private static final String MARK = "\0";
     private static final String UNKNOWN = "?";
 
-    /** An error without a line, as functions of Java raise it: who called them from Lua adds its own. */
+    /**
+     * Makes an error without a line, as functions in Java raise it. The Lua expression that called the function adds
+     * its line.
+     */
     public LuaError(Object value) {
         this(value, 0, UNKNOWN);
     }
@@ -30,17 +33,20 @@ public final class LuaError extends RuntimeException {
         this.function = function;
     }
 
-    /** An argument that a function cannot take. Its name is not known to who did not call it by that. */
+    /** Makes an error for a wrong argument. */
     static LuaError ofArgument(int index, String function, String why) {
         return new LuaError("bad argument #" + (index + 1) + " to '" + MARK + "' (" + why + ")", 0, function);
     }
 
-    /** An error of a line, whose text begins with that. */
+    /** Makes an error of a line; its text begins with the line. */
     static LuaError at(int line, String text) {
         return new LuaError(SCRIPT + ':' + line + ": " + text, line, UNKNOWN);
     }
 
-    /** This error with a line, and a text with the line before it; or itself if it has one. */
+    /**
+     * Returns this error with the given line, and with the line at the beginning of its text; this error itself if it
+     * has a line.
+     */
     LuaError from(int caller) {
         if (line > 0) {
             return this;
@@ -55,7 +61,7 @@ public final class LuaError extends RuntimeException {
         return value instanceof String text ? text.replace(MARK, UNKNOWN) : value;
     }
 
-    /** The line of the script that was at work, or 0. */
+    /** The line of the script that raised the error; 0 if it is unknown. */
     public int line() {
         return line;
     }

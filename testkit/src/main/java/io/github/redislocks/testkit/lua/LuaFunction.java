@@ -1,15 +1,15 @@
 package io.github.redislocks.testkit.lua;
 
-/** A function of Lua, or one of Java that Lua may call. */
+/** A function that Lua may call: one that is written in Lua, or one that is implemented in Java. */
 @FunctionalInterface
 public interface LuaFunction {
 
     /**
-     * Calls it.
+     * Calls the function.
      *
-     * @param arguments not to be changed
-     * @return a value, or an {@code Object[]} of any number of them
-     * @throws LuaError if it fails
+     * @param arguments the arguments; the function must not change the array
+     * @return a value, or an {@code Object[]} of any number of values
+     * @throws LuaError if the function raises an error
      */
     Object call(Object[] arguments);
 }

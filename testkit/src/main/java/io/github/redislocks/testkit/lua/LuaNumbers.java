@@ -7,10 +7,10 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** LuaNumbers as C reads and writes them. */
+/** Parses and formats numbers as C does. */
 public final class LuaNumbers {
 
-    /** As many digits as Lua shows. */
+    /** The number of significant digits when Lua turns a number into a text. */
     private static final int DIGITS = 14;
 
     private static final double EXACT = 1e14;
@@ -19,7 +19,7 @@ public final class LuaNumbers {
 
     private LuaNumbers() {}
 
-    /** What Lua makes of a number where it wants a text: {@code %.14g}. */
+    /** Formats a number as Lua does where it needs a text: by {@code %.14g}. */
     static String text(double number) {
         if (number == Math.rint(number) && Math.abs(number) < EXACT && (number != 0 || 1 / number > 0)) {
             return Long.toString((long) number);
@@ -27,7 +27,7 @@ public final class LuaNumbers {
         return general(number, DIGITS);
     }
 
-    /** What C prints for {@code %.<digits>g}. */
+    /** Formats a number as C does by {@code %.<digits>g}. */
     public static String general(double number, int digits) {
         if (Double.isNaN(number) || Double.isInfinite(number)) {
             return Double.isNaN(number) ? "nan" : number > 0 ? "inf" : "-inf";
@@ -52,7 +52,7 @@ public final class LuaNumbers {
         return String.format(Locale.ROOT, "e%s%02d", exponent < 0 ? "-" : "+", Math.abs(exponent));
     }
 
-    /** What C prints for {@code %.<decimals>f}. */
+    /** Formats a number as C does by {@code %.<decimals>f}. */
     static String fixed(double number, int decimals) {
         if (Double.isNaN(number) || Double.isInfinite(number)) {
             return general(number, 1);
@@ -64,7 +64,7 @@ public final class LuaNumbers {
         return lostSign ? "-" + text : text;
     }
 
-    /** The number that a text is, with blanks around it; null if it is none. */
+    /** Parses a number, which may have blanks around it; null if the text is no number. */
     static @Nullable Double parse(String text) {
         String bare = text.strip();
         if (DECIMAL.matcher(bare).matches()) {
@@ -78,7 +78,7 @@ public final class LuaNumbers {
         return null;
     }
 
-    /** The number that a text is to a base; null if it is none. */
+    /** Parses a whole number in the given base; null if the text is no such number. */
     static @Nullable Double parse(String text, int base) {
         try {
             return (double) Long.parseLong(text.strip(), base);

@@ -7,10 +7,10 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** A pattern of Lua, which finds its matches in texts. */
+/** A compiled pattern of Lua. */
 final class LuaPattern {
 
-    /** As many patterns as are kept for the next time. */
+    /** At most this many compiled patterns are kept for their next use. */
     private static final int KEPT = 500;
 
     private static final int CHARS = 256;
@@ -20,18 +20,18 @@ final class LuaPattern {
     private enum Kind {
         ONE,
         OPTIONAL,
-        /** As many as there are. */
+        /** Repeats as often as possible: {@code *} and {@code +}. */
         MANY,
-        /** As few as will do. */
+        /** Repeats as rarely as possible: {@code -}. */
         FEW,
         OPEN,
         CLOSE,
-        /** A capture of the position alone. */
+        /** A capture of a position: {@code ()}. */
         POSITION,
         END
     }
 
-    /** A part: characters, or the begin or end of a capture. */
+    /** A part of a pattern: a set of characters, or the start or end of a capture. */
     private static final class Part {
         private final Kind kind;
         private final boolean[] chars;
@@ -118,7 +118,7 @@ final class LuaPattern {
         return kind == Kind.ONE ? at : at + 1;
     }
 
-    /** Adds what one character or class stands for; returns where the pattern goes on. */
+    /** Adds the characters that a single character or class stands for. Returns the index after it. */
     private static int single(String text, int at, boolean[] chars) {
         char c = text.charAt(at);
         if (c == '.') {
@@ -196,7 +196,7 @@ final class LuaPattern {
         return at + 1;
     }
 
-    /** The first match from a position on, or null. */
+    /** Finds the first match from {@code from} on; null if there is none. */
     @Nullable
     Match find(String text, int from) {
         for (int start = from; start <= text.length(); start++) {
@@ -267,7 +267,7 @@ final class LuaPattern {
         return false;
     }
 
-    /** Where a pattern was found, and what it captured. */
+    /** A match: its position and its captures. */
     static final class Match {
         private static final int POSITION = -2;
 
@@ -296,7 +296,10 @@ final class LuaPattern {
             return end;
         }
 
-        /** By its number from 1 on; 0 is all, and so is 1 if there are no captures. */
+        /**
+         * Returns a capture: 0 is the whole match, 1 the first capture. If the pattern has no captures, 1 is the whole
+         * match too.
+         */
         Object capture(int number) {
             if (number == 0 || (number == 1 && starts.length == 0)) {
                 return text.substring(start, end);
@@ -309,7 +312,10 @@ final class LuaPattern {
             return last == POSITION ? (Object) (first + 1.0) : text.substring(first, last);
         }
 
-        /** All captures; if there are none, nothing, or if asked for all of the match. */
+        /**
+         * Returns all captures. If the pattern has none, returns the whole match if {@code orAll} is true, else
+         * nothing.
+         */
         Object[] captures(boolean orAll) {
             Object[] values = new Object[starts.length == 0 && orAll ? 1 : starts.length];
             for (int i = 0; i < values.length; i++) {

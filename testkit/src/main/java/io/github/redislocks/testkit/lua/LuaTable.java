@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A table: a list of the values of 1, 2, 3 and so on, and a map of all others. */
+/** A table: a list of the values whose keys are 1, 2, 3 and so on, and a map for all other keys. */
 public final class LuaTable {
 
     private static final int LEAST = 4;
 
     private Object[] list;
-    /** How many of the list are in use; the last of them is not nil. */
+    /** The number of used elements of the list, of which the last is not nil. */
     private int count;
 
     private @Nullable Map<Object, Object> map;
@@ -29,23 +29,23 @@ public final class LuaTable {
         trim();
     }
 
-    /** A table of these values, which it keeps. */
+    /** Makes a table of these values. The table keeps the array. */
     public static LuaTable of(Object... values) {
         return new LuaTable(values);
     }
 
-    /** A table of these texts. */
+    /** Makes a table of these texts. */
     public static LuaTable of(List<String> texts) {
         return new LuaTable(texts.toArray());
     }
 
-    /** Refuses changes by scripts. */
+    /** From now on scripts cannot change the table. */
     LuaTable fix() {
         fixed = true;
         return this;
     }
 
-    /** Lets scripts read nothing that is not there, as Redis does with globals. */
+    /** From now on scripts get an error if they read a missing key, as Redis does for globals. */
     void beStrict() {
         strict = true;
     }
@@ -69,7 +69,7 @@ public final class LuaTable {
         return value == null ? Nil.NIL : value;
     }
 
-    /** The value of a whole number. */
+    /** The value whose key is a whole number. */
     public Object get(int index) {
         if (index > 0 && index <= count) {
             return list[index - 1];
@@ -78,7 +78,7 @@ public final class LuaTable {
         return value == null ? Nil.NIL : value;
     }
 
-    /** Sets a value, by a key that is neither nil nor no number. */
+    /** Sets the value of a key, which must be neither nil nor NaN. */
     public void set(Object key, Object value) {
         if (key instanceof Double number) {
             int index = (int) (double) number;
@@ -106,7 +106,7 @@ public final class LuaTable {
         }
     }
 
-    /** Takes the value of a number out of the map. */
+    /** Removes the value whose key is a whole number from the map; null if there is none. */
     private @Nullable Object taken(int index) {
         return map == null ? null : map.remove((double) index);
     }
@@ -135,12 +135,12 @@ public final class LuaTable {
         }
     }
 
-    /** What {@code #} says. */
+    /** The length by the operator {@code #}. */
     public int length() {
         return count;
     }
 
-    /** The values of i to j, which may be nil. */
+    /** The values whose keys are {@code from} to {@code to}, which may be nil. */
     Object[] range(int from, int to) {
         Object[] values = new Object[Math.max(0, to - from + 1)];
         for (int i = 0; i < values.length; i++) {
@@ -166,7 +166,7 @@ public final class LuaTable {
         return Arrays.copyOf(keys, next);
     }
 
-    /** Adds a value, moving others. */
+    /** Inserts a value, and moves the values behind it up. */
     void insert(int index, Object value) {
         for (int i = count; i >= index; i--) {
             set(i + 1, get(i));
@@ -174,7 +174,7 @@ public final class LuaTable {
         set(index, value);
     }
 
-    /** Removes a value, moving others. */
+    /** Removes a value, and moves the values behind it down. */
     Object remove(int index) {
         Object gone = get(index);
         int last = count;

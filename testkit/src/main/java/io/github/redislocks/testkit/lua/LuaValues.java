@@ -3,14 +3,14 @@ package io.github.redislocks.testkit.lua;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Operations on any value. */
+/** Operations on values of any type. */
 final class LuaValues {
 
     static final Object[] NONE = {};
 
     private LuaValues() {}
 
-    /** The first of what a function returned. */
+    /** The first value of a function's result. */
     static Object first(Object result) {
         if (result instanceof Object[] values) {
             return values.length == 0 ? Nil.NIL : values[0];
@@ -18,7 +18,7 @@ final class LuaValues {
         return result;
     }
 
-    /** All of what a function returned. */
+    /** All values of a function's result. */
     static Object[] all(Object result) {
         return result instanceof Object[] values ? values : new Object[] {result};
     }
@@ -44,7 +44,7 @@ final class LuaValues {
         return value instanceof Boolean ? "boolean" : "nil";
     }
 
-    /** What {@code tostring} says. */
+    /** The text of a value, as {@code tostring} returns it. */
     static String text(Object value) {
         if (value instanceof Double number) {
             return LuaNumbers.text(number);
@@ -54,7 +54,7 @@ final class LuaValues {
         return value.toString();
     }
 
-    /** A number, or a text that is one; else null. */
+    /** The number that a value is or that its text contains; null if there is none. */
     static @Nullable Double number(Object value) {
         if (value instanceof Double number) {
             return number;

@@ -1,6 +1,6 @@
 package io.github.redislocks.testkit.lua;
 
-/** Runs scripts, one at a time, with the globals that it gives them. */
+/** Runs scripts, one at a time, and holds the globals that they see. */
 public final class Machine {
 
     private final Run run = new Run();
@@ -15,12 +15,12 @@ public final class Machine {
         globals.beStrict();
     }
 
-    /** Lets scripts find something by a name, and not change it. */
+    /** Defines a global table, which scripts cannot change. */
     public void define(String name, LuaTable value) {
         run.globals.set(name, value.fix());
     }
 
-    /** Lets the next script find something by a name, and do with it what it likes. */
+    /** Defines a global table for the next script, which may change it. */
     public void lend(String name, LuaTable value) {
         run.globals.set(name, value);
     }
@@ -29,7 +29,7 @@ public final class Machine {
      * Runs a script.
      *
      * @return the first value that it returns
-     * @throws LuaError if it fails
+     * @throws LuaError if the script raises an error
      */
     public Object run(Chunk chunk) {
         run.begin();

@@ -1,6 +1,6 @@
 package io.github.redislocks.testkit.lua;
 
-/** Expressions of one or two others. */
+/** Expressions with an operator and one or two operands. */
 final class Operators {
 
     private Operators() {}
@@ -136,14 +136,14 @@ final class Operators {
         }
     }
 
-    /** Less than; or, with {@code equal}, less than or equal. */
+    /** The comparison "less than", or "less than or equal" if {@code equal} is true. */
     static final class Order extends Expression {
         private final boolean equal;
         private final boolean turned;
         private final Expression left;
         private final Expression right;
 
-        /** Turned: the other way round, evaluated from the left all the same. */
+        /** The signs {@code >} and {@code >=} swap the operands; the left operand is still evaluated first. */
         Order(int line, String sign, Expression left, Expression right) {
             super(line);
             this.equal = sign.length() > 1;
@@ -176,7 +176,7 @@ final class Operators {
         }
     }
 
-    /** {@code and}; {@code or}. */
+    /** The operators {@code and} and {@code or}. */
     static final class Choice extends Expression {
         private final boolean and;
         private final Expression left;

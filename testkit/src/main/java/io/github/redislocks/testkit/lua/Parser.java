@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 
-/** Reads statements. */
+/** Parses statements. */
 final class Parser {
 
-    /** As deep as statements and expressions may stand in each other. */
+    /** Statements and expressions may be nested at most this deep. */
     private static final int DEPTH = 200;
 
     private static final Set<String> ENDS = Set.of("end", "else", "elseif", "until");
@@ -40,13 +40,13 @@ final class Parser {
         return new FunctionText(1, scope.shape(new Variable[0]), block);
     }
 
-    // Words
+    // Tokens
 
     Token token() {
         return token;
     }
 
-    /** The word after the next. */
+    /** The token after the next. */
     Token following() {
         return following;
     }
@@ -55,7 +55,7 @@ final class Parser {
         return scope;
     }
 
-    /** The line of the last word that was read. */
+    /** The line of the last token that was consumed. */
     int line() {
         return lastLine;
     }
@@ -82,7 +82,7 @@ final class Parser {
         }
     }
 
-    /** The word that closes what another began. */
+    /** Consumes the token {@code sign} that closes {@code begun}, or throws Lua's error for a missing one. */
     private void close(String sign, String begun, int line) {
         if (token.line() == line || token.is(sign)) {
             expect(sign);
@@ -272,7 +272,7 @@ final class Parser {
         return new Statement.Assignment(new Place[] {place}, new Expression[] {function(line, method)});
     }
 
-    /** From the parameters on. */
+    /** Parses a function from its parameters on. */
     FunctionText function(int line, boolean method) {
         List<String> names = new ArrayList<>(method ? List.of("self") : List.of());
         boolean rest = false;
@@ -296,7 +296,7 @@ final class Parser {
         return new FunctionText(line, shape, body);
     }
 
-    /** A call or an assignment. */
+    /** Parses a call or an assignment. */
     private Statement simple() {
         Expression first = expressions.suffixed();
         if (first instanceof Elements.Call || first instanceof Elements.MethodCall) {

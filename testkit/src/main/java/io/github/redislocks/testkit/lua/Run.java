@@ -1,9 +1,9 @@
 package io.github.redislocks.testkit.lua;
 
-/** The surroundings of a script that runs. */
+/** The environment of a running script. */
 final class Run {
 
-    /** No script of ours calls and repeats so often: one that does would never end. */
+    /** A script that makes more calls and loop iterations is stopped: it would probably never end. */
     private static final int STEPS = 200_000;
 
     final LuaTable globals = new LuaTable();
@@ -14,7 +14,7 @@ final class Run {
         steps = 0;
     }
 
-    /** Counts a call or a repetition. */
+    /** Counts a call or a loop iteration. */
     void step(int line) {
         if (++steps > STEPS) {
             throw LuaError.at(line, "The script does not end");

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The variables that a parser knows at one place of a function. */
+/** The variables of a function that are visible at the parser's present position. */
 final class Scope {
 
     final @Nullable Scope around;
@@ -21,7 +21,7 @@ final class Scope {
         this.takesRest = takesRest;
     }
 
-    /** Makes a variable that is not known yet. */
+    /** Makes a variable that is not visible yet; {@code ahead} others were made since the last became visible. */
     Variable make(String name, int ahead) {
         int slot = known.size() + ahead;
         slots = Math.max(slots, slot + 1);
@@ -32,7 +32,7 @@ final class Scope {
         known.addAll(List.of(variables));
     }
 
-    /** A number as Lua 5.1 keeps it, which takes all zeros of a function for the first of them, with its sign. */
+    /** Returns the number as Lua 5.1 stores it: all zeros of a function have the sign of the first zero. */
     Double constant(Double number) {
         if (number != 0) {
             return number;
@@ -47,7 +47,7 @@ final class Scope {
         return known.size();
     }
 
-    /** Forgets what became known since there were so many. */
+    /** Hides the variables that became visible after there were {@code size} of them. */
     void forget(int size) {
         known.subList(size, known.size()).clear();
     }
@@ -56,7 +56,7 @@ final class Scope {
         return new FunctionText.Shape(parameters, takesRest, captured.toArray(Captured[]::new), slots);
     }
 
-    /** Returns the meaning of a name here. */
+    /** Returns the variable that a name means at this position. */
     Expression.Place resolve(int line, String name) {
         Variable local = local(name);
         if (local != null) {
@@ -75,7 +75,7 @@ final class Scope {
         return null;
     }
 
-    /** The index of a variable from outside; -1 if there is none with this name. */
+    /** The index of a captured variable; -1 if no surrounding function has a variable with this name. */
     private int capture(String name) {
         if (around == null) {
             return -1;

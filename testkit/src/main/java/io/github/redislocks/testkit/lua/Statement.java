@@ -3,7 +3,7 @@ package io.github.redislocks.testkit.lua;
 import io.github.redislocks.testkit.lua.Expression.Place;
 import io.github.redislocks.testkit.lua.Expression.Variable;
 
-/** A part of a script that does something. */
+/** A statement of a script. */
 abstract class Statement {
 
     /** How a statement ends. */
@@ -34,7 +34,7 @@ abstract class Statement {
         }
     }
 
-    /** {@code local a, b = ...} */
+    /** The statement {@code local a, b = ...}. */
     static final class Locals extends Statement {
         private final Variable[] variables;
         private final Expression[] values;
@@ -61,7 +61,7 @@ abstract class Statement {
         }
     }
 
-    /** {@code local function f}, which may call itself. */
+    /** The statement {@code local function f}. The function may call itself. */
     static final class LocalFunction extends Statement {
         private final Variable variable;
         private final Expression function;
@@ -107,7 +107,7 @@ abstract class Statement {
         }
     }
 
-    /** A call whose values nobody wants. */
+    /** A call whose values are not used. */
     static final class Doing extends Statement {
         private final Expression call;
 
@@ -143,7 +143,7 @@ abstract class Statement {
         }
     }
 
-    /** {@code if}: conditions, each with its block, and perhaps one block more. */
+    /** The statement {@code if}: conditions, each with its block, and an optional block for {@code else}. */
     static final class If extends Statement {
         private final Expression[] conditions;
         private final Statement[] blocks;

@@ -27,7 +27,7 @@ final class StringLibrary {
         add(strings, "gsub", StringLibrary::gsub);
     }
 
-    /** With the letters of a range in the other case; those of ASCII alone have one. */
+    /** Changes the case of the letters of a range. Only letters of ASCII have a case here. */
     private static String mapped(String text, char from, char to) {
         StringBuilder other = new StringBuilder(text);
         for (int i = 0; i < text.length(); i++) {
@@ -48,7 +48,7 @@ final class StringLibrary {
         return text.repeat(times);
     }
 
-    /** A position from the start, for one that may count from the end. */
+    /** Turns a position that may count from the end into one that counts from the start. */
     private static int position(int given, int length) {
         return given >= 0 ? given : Math.max(0, length + given + 1);
     }
@@ -84,7 +84,7 @@ final class StringLibrary {
         return text.toString();
     }
 
-    /** With the place of what was found, or without. */
+    /** Searches for a pattern. Returns the position of the match first if {@code find} is true. */
     private static Object search(Arguments in, boolean find) {
         String text = in.text(0);
         String pattern = in.text(1);
@@ -154,7 +154,7 @@ final class StringLibrary {
         return new Object[] {result.toString(), (double) count};
     }
 
-    /** Null to leave it as it is. */
+    /** The replacement of a match; null to leave the match unchanged. */
     private static @Nullable String replacement(Arguments in, LuaPattern.Match match) {
         Object how = in.get(2);
         Object value;

@@ -3,7 +3,8 @@ package io.github.redislocks.testkit.twin;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Strings as Redis and Lua see them, one char per byte: so lengths are theirs, and {@code compareTo} is their order.
+ * Strings as Redis and Lua see them, with one char for each byte. So {@code length} is the length in bytes, and
+ * {@code compareTo} compares as Redis does.
  */
 final class Binary {
 
@@ -23,7 +24,7 @@ final class Binary {
         return new String(bytes, StandardCharsets.ISO_8859_1);
     }
 
-    /** Whether JNI's own UTF-8 passes it on unchanged, which it does not for NUL. */
+    /** Whether the text consists of ASCII characters other than NUL. */
     static boolean isPlain(String binary) {
         return isAscii(binary) && binary.indexOf('\0') < 0;
     }

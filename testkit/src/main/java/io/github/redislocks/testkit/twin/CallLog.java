@@ -9,7 +9,7 @@ import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
-/** The calls of one client: the last 10,000, and how many of each script. On at first. */
+/** A log of the last 10,000 calls of one client, with a count for each script. The log is on at first. */
 public final class CallLog {
 
     private static final int KEPT_CALLS = 10_000;
@@ -22,7 +22,7 @@ public final class CallLog {
 
     CallLog() {}
 
-    /** Whether to go on writing. */
+    /** Turns the log on or off. */
     public void turn(boolean value) {
         on = value;
     }
@@ -36,12 +36,12 @@ public final class CallLog {
         return locked(() -> List.copyOf(calls));
     }
 
-    /** How many calls of each script ran, answered or not. */
+    /** For each script, the number of calls that ran, whether or not the client got the answer. */
     public Map<String, Integer> counts() {
         return locked(() -> Map.copyOf(counts));
     }
 
-    /** How many calls of these scripts ran. */
+    /** The number of calls of the given scripts that ran. */
     public int count(String... scripts) {
         Map<String, Integer> all = counts();
         return Arrays.stream(scripts)
@@ -49,18 +49,18 @@ public final class CallLog {
                 .sum();
     }
 
-    /** How many calls and messages reached the server. */
+    /** The number of calls and messages that reached the server. */
     public long requests() {
         return locked(
                 () -> counts.values().stream().mapToLong(Integer::longValue).sum() + messages);
     }
 
-    /** How many messages the client sent by itself, not by a script. */
+    /** The number of messages that the client published itself, not by a script. */
     public long messages() {
         return locked(() -> messages);
     }
 
-    /** Forgets everything. */
+    /** Deletes all entries and counts. */
     public void clear() {
         locked(() -> {
             calls.clear();

@@ -9,8 +9,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The subscriptions of one client, and what becomes of the messages to it. A message that is dropped or held counts as
- * received for who published it: it is lost or late behind the server.
+ * The subscriptions of one client, and the faults of messages to them. A message that is dropped or delayed counts as
+ * received in the reply to its publisher: it is lost or delayed between the server and the client.
  */
 final class ClientSubscriptions {
 
@@ -20,7 +20,7 @@ final class ClientSubscriptions {
     private boolean holding;
     private boolean dropping;
 
-    /** The keys whose next change is told; guarded by the server's lock. */
+    /** The keys of whose next change this client is notified. Guarded by the server's lock. */
     private final Set<String> tracked = new HashSet<>();
 
     private record Held(MemorySubscription subscription, Object message) {}
@@ -47,7 +47,7 @@ final class ClientSubscriptions {
         return tracked;
     }
 
-    /** Publishes the change of a key to the connections that track it. */
+    /** Notifies the connections of this client that track keys of the change of a key. */
     void changed(String key) {
         for (MemorySubscription subscription : running) {
             if (subscription.isWatching()) {
@@ -60,7 +60,7 @@ final class ClientSubscriptions {
         running.remove(subscription);
     }
 
-    /** How many subscriptions to the channel there are. */
+    /** Sends a message to this client's subscriptions to the channel, and returns their number. */
     long publish(String channel, String message) {
         long reached = 0;
         for (MemorySubscription subscription : running) {

@@ -3,45 +3,48 @@ package io.github.redislocks.testkit.twin;
 import io.github.redislocks.redis.RedisException;
 
 /**
- * A fault that a test plans for a call. The call fails at once, as by a connection that breaks.
+ * A fault that a test plans for a call. The call fails at once, as if the connection broke.
  *
- * @param runs whether the script runs all the same
- * @param kind what the caller is told
- * @param text the error reply, of {@link #refused} alone
+ * @param runs whether the script runs nevertheless
+ * @param kind the failure or reply that the caller gets
+ * @param text the error reply of {@link #refused}; empty for other faults
  */
 public record Fault(boolean runs, Kind kind, String text) {
 
-    /** The failure that the caller sees. */
+    /** The failure or reply that the caller gets. */
     public enum Kind {
         UNANSWERED,
         UNSENT,
         REFUSED,
-        /** The reply to the second copy. */
+        /** The caller gets the reply to the second copy of its request. */
         RESENT,
-        /** The same, which came after its date. */
+        /** The caller gets the reply to the second copy, which arrived after the deadline of the call. */
         RESENT_LATE
     }
 
-    /** The script does not run, and its caller cannot know that. */
+    /** The script does not run; the caller cannot know whether it ran. */
     public static final Fault REQUEST_LOST = new Fault(false, Kind.UNANSWERED, "");
 
-    /** The script runs, and its caller cannot know that. */
+    /** The script runs; the caller cannot know whether it ran. */
     public static final Fault REPLY_LOST = new Fault(true, Kind.UNANSWERED, "");
 
-    /** The script does not run, and its caller knows that. */
+    /** The script does not run, and the caller knows that. */
     public static final Fault REFUSED_CONNECTION = new Fault(false, Kind.UNSENT, "");
 
-    /** The connection broke after the script had run, and the request was sent again: the second reply is heard. */
+    /**
+     * The connection broke after the script had run, and the request was sent again: the caller gets the second reply.
+     */
     public static final Fault SENT_TWICE = new Fault(true, Kind.RESENT, "");
 
     /**
-     * The connection broke before the script ran, and the request was sent again: the second reply is heard, and the
-     * first copy may still come, by {@link InMemoryRedis#runLate}.
+     * The connection broke before the script ran, and the request was sent again: the caller gets the second reply, and
+     * a test may let the first copy arrive later, by {@link InMemoryRedis#runLate}.
      */
     public static final Fault FIRST_COPY_LATE = new Fault(false, Kind.RESENT, "");
 
     /**
-     * As {@link #SENT_TWICE}, but the second copy comes 10 s later to the server, whose clock shows that to it alone.
+     * As {@link #SENT_TWICE}, but the second copy arrives 10 s later. Only this run sees the later time of the server's
+     * clock.
      */
     public static final Fault SENT_AGAIN_LATE = new Fault(true, Kind.RESENT_LATE, "");
 

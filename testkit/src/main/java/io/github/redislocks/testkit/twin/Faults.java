@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** The faults that await the calls of one client. */
+/** The faults that are planned for the calls of one client. */
 final class Faults {
 
     private final List<Rule> rules = new CopyOnWriteArrayList<>();
@@ -42,7 +42,7 @@ final class Faults {
         held.clear();
     }
 
-    /** Parks the call as long as it is held; whether it may go on. */
+    /** Parks the caller while the call is held. Returns false if the call's timeout passed meanwhile. */
     boolean pass(Call call, long timeoutNanos) {
         if (held.isEmpty()) {
             return true;
@@ -56,7 +56,7 @@ final class Faults {
         return true;
     }
 
-    /** The fault of this call, which is then used up. */
+    /** Takes the fault that is planned for this call; null if there is none. */
     @Nullable
     Fault next(Call call) {
         if (down) {

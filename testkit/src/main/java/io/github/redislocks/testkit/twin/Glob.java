@@ -30,13 +30,16 @@ final class Glob {
         return Pattern.compile(regex.toString(), Pattern.DOTALL).asMatchPredicate();
     }
 
-    /** Where a set of characters ends: at the bracket, or with the pattern. */
+    /** The index at which a set of characters ends: at its bracket, or at the end of the pattern. */
     private static int end(String pattern, int begin) {
         int end = pattern.indexOf(']', begin + 1);
         return end < 0 ? pattern.length() : end;
     }
 
-    /** A set, with what only a regular expression takes for a sign escaped; an empty one matches nothing. */
+    /**
+     * Makes a set for a regular expression; escapes characters that are special only there. An empty set matches
+     * nothing.
+     */
     private static String set(String members) {
         return members.isEmpty() ? "(?!)" : '[' + members.replaceAll("[\\[&\\\\]", "\\\\$0") + ']';
     }

@@ -11,8 +11,8 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
 /**
- * Calls that are parked on their way to the server until {@link #release}. Who waits longer than the call's timeout
- * fails as unanswered; the test may run that call late, by {@link InMemoryRedis#runLate}.
+ * Calls that are parked on their way to the server until {@link #release}. A call that waits for longer than its
+ * timeout fails as unanswered; the test may then let it arrive late, by {@link InMemoryRedis#runLate}.
  */
 public final class HeldCalls {
 
@@ -29,7 +29,7 @@ public final class HeldCalls {
         this.which = which;
     }
 
-    /** Lets the parked calls run, and holds no more. */
+    /** Lets the parked calls run, and parks no further calls. */
     public void release() {
         lock.lock();
         try {
@@ -40,19 +40,19 @@ public final class HeldCalls {
         changed.ring();
     }
 
-    /** Has the calls wait for {@link #release} or {@link #expire} alone, however short their timeouts are. */
+    /** Ignores the timeouts of the calls: only {@link #release} or {@link #expire} ends their wait. */
     public HeldCalls whateverTheirTimeouts() {
         patient = true;
         return this;
     }
 
-    /** Has the parked calls, and those to come, fail as if their timeouts had passed. */
+    /** Fails the parked calls, and later calls, as if their timeouts had passed. */
     public void expire() {
         expired = true;
         changed.ring();
     }
 
-    /** The calls that wait now, in the order of their coming. */
+    /** The calls that are parked now, in the order of their arrival. */
     public List<Call> parked() {
         return copy(parked);
     }
@@ -62,12 +62,17 @@ public final class HeldCalls {
         return copy(abandoned);
     }
 
-    /** Waits until this many calls are parked. Throws {@code AssertionError} after that time. */
+    /**
+     * Waits until {@code count} calls are parked. Throws {@code AssertionError} if they are not within {@code atMost}.
+     */
     public void awaitParked(int count, Duration atMost) {
         await("parked", parked, count, atMost);
     }
 
-    /** Waits until this many callers have given up. Throws {@code AssertionError} after that time. */
+    /**
+     * Waits until {@code count} callers have given up. Throws {@code AssertionError} if they have not within
+     * {@code atMost}.
+     */
     public void awaitAbandoned(int count, Duration atMost) {
         await("abandoned", abandoned, count, atMost);
     }
@@ -76,7 +81,7 @@ public final class HeldCalls {
         return !released && which.test(call);
     }
 
-    /** Parks the caller; whether it was released in time. */
+    /** Parks the caller. Returns whether it was released in time. */
     boolean pass(Call call, long timeoutNanos) {
         long wait = patient ? Long.MAX_VALUE / 2 : timeoutNanos;
         locked(() -> parked.add(call));

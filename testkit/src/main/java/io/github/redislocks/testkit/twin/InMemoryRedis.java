@@ -21,15 +21,16 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Redis in memory: one client's connection to a server that runs the real scripts, with its own clock, faults on
- * command and a log of what was run.
+ * A Redis in memory. An object of this class is one client's connection to a server that runs the real scripts; the
+ * server has a clock of its own. A test can plan faults, and read a log of the calls.
  *
- * <p>{@link #another} is a second client of the same server. Faults, subscriptions, log and {@link #close} are each
- * client's own; keys and clock are the server's. Calls fail at once where a test lets them fail; only a call that is
- * held waits, for real time.
+ * <p>{@link #another} makes a second client of the same server. Each client has its own faults, subscriptions, log and
+ * {@link #close}; the keys and the clock belong to the server. A call with a planned fault fails at once; only a call
+ * that is held waits, and it waits by the machine's clock.
  *
- * <p>A script that touches a key outside its KEYS, or calls a command that is not known here, fails as
- * {@code IllegalStateException} or {@code UnsupportedOperationException}, even if it catches errors.
+ * <p>A script that touches a key outside its KEYS fails with {@code IllegalStateException}, and a script that calls a
+ * command that is not implemented here fails with {@code UnsupportedOperationException}, even if the script catches
+ * errors.
  */
 public final class InMemoryRedis implements Redis {
 
@@ -45,12 +46,12 @@ public final class InMemoryRedis implements Redis {
     private volatile int acks = Integer.MAX_VALUE;
     private volatile Runnable onMoved = () -> {};
 
-    /** A server of its own, whose time runs as that of this machine. */
+    /** Starts a server whose clock runs as the machine's clock does. */
     public InMemoryRedis() {
         this(() -> START_MICROS + System.nanoTime() / 1_000);
     }
 
-    /** A server of its own; its time, by which TIME answers and keys expire, is in microseconds since 1970. */
+    /** Starts a server with the given clock, in microseconds since 1970. TIME answers by it, and keys expire by it. */
     public InMemoryRedis(LongSupplier timeMicros) {
         this(new Server(timeMicros));
     }
@@ -60,12 +61,12 @@ public final class InMemoryRedis implements Redis {
         server.join(subscriptions);
     }
 
-    /** Replaces scripts on servers that this thread starts from now on: for broken scripts. */
+    /** Replaces scripts on servers that this thread starts from now on, so that a test can run broken scripts. */
     public static void replaceScripts(UnaryOperator<Script> replacing) {
         LuaRuntime.replace(replacing);
     }
 
-    /** Another client of the same server. */
+    /** Makes another client of the same server. */
     public InMemoryRedis another() {
         return new InMemoryRedis(server);
     }
@@ -77,7 +78,8 @@ public final class InMemoryRedis implements Redis {
 
     private Reply run(Call undated, long timeoutNanos, boolean inBackground) {
         checkOpen(false);
-        // As it leaves the client; on its way it may be held.
+        // Set the deadline now, as a real client does when it sends the call: a test may delay the call after this
+        // line.
         Call call = at(undated, address());
         if (!faults.pass(call, timeoutNanos)) {
             throw unanswered(call.script() + " was held for longer than its timeout", true);
@@ -105,7 +107,7 @@ public final class InMemoryRedis implements Redis {
         throw fault.exception(call.script().name());
     }
 
-    /** A call as it is sent to a server. */
+    /** Returns the call as it is sent to a server, with its deadline. */
     public static Call at(Call call, String server) {
         List<String> args = IntStream.range(0, call.args().size())
                 .mapToObj(i -> call.argument(i, server))
@@ -122,7 +124,7 @@ public final class InMemoryRedis implements Redis {
         try {
             server.run(call, log, null);
         } catch (RedisException lost) {
-            // An error reply is lost as any other.
+            // Ignored: this fault loses the reply, and an error reply as well.
         }
     }
 
@@ -189,13 +191,13 @@ public final class InMemoryRedis implements Redis {
         onMoved = listener;
     }
 
-    /** Lets the client take this server for another one from now on, as after a failover. */
+    /** From now on the client sees this server as another server, as after a failover. */
     public void moved() {
         subscriptions.endAll();
         onMoved.run();
     }
 
-    /** How many replicas confirm what this client wants to have confirmed, from now on. */
+    /** Sets how many replicas confirm the writes for which this client wants a confirmation. */
     public void confirmBy(int replicas) {
         acks = replicas;
     }
@@ -242,52 +244,55 @@ public final class InMemoryRedis implements Redis {
 
     // Faults of this client
 
-    /** The next call of which this is true fails so. */
+    /** Plans a fault for the next call that matches. */
     public void failNext(Predicate<Call> which, Fault fault) {
         faults.failNext(1, which, fault);
     }
 
-    /** The next calls, that many, of which this is true fail so. */
+    /** Plans a fault for each of the next {@code count} calls that match. */
     public void failNext(int count, Predicate<Call> which, Fault fault) {
         faults.failNext(count, which, fault);
     }
 
-    /** Parks calls of which this is true before they run. */
+    /** Parks calls that match, before they run. */
     public HeldCalls hold(Predicate<Call> which) {
         return faults.hold(which);
     }
 
-    /** Refuses every call and subscription, or no more. Running subscriptions go on: see {@link #dropSubscriptions}. */
+    /**
+     * Sets whether every call and every new subscription is refused. Present subscriptions stay: see
+     * {@link #dropSubscriptions}.
+     */
     public void down(boolean value) {
         faults.down(value);
     }
 
-    /** Ends all faults of calls, and releases what is held. */
+    /** Cancels all faults of calls, and releases the calls that are held. */
     public void heal() {
         faults.heal();
     }
 
-    /** Runs a call now, once more or after its caller gave up: a request that arrives late. */
+    /** Runs a call now, as a request that arrives late: a second copy, or after its caller gave up. */
     public Reply runLate(Call call) {
         return server.run(at(call, address()), log, null);
     }
 
-    /** Loses the messages to this client's subscriptions, or no more. They still count as received. */
+    /** Sets whether messages to this client's subscriptions are lost. Their publishers still count them as received. */
     public void dropMessages(boolean value) {
         subscriptions.drop(value);
     }
 
-    /** Keeps the messages to this client's subscriptions back until {@link #deliverMessages}. */
+    /** Holds back the messages to this client's subscriptions until {@link #deliverMessages}. */
     public void holdMessages() {
         subscriptions.hold();
     }
 
-    /** Delivers what was held, in its order, and holds no more. */
+    /** Delivers the messages that were held back, in their order, and holds back no further messages. */
     public void deliverMessages() {
         subscriptions.deliver();
     }
 
-    /** The messages that are kept back. */
+    /** The messages that are held back. */
     public List<String> heldMessages() {
         return subscriptions.held();
     }
@@ -299,17 +304,17 @@ public final class InMemoryRedis implements Redis {
 
     // The server
 
-    /** Steps the server's clock, forwards or backwards. */
+    /** Steps the server's clock, forward or, by a negative number, backward. */
     public void stepMillis(long millis) {
         server.step(millis * 1_000);
     }
 
-    /** Lets the server call itself a node of a cluster, or no more. */
+    /** Sets whether the server reports that it is a node of a cluster. */
     public void clustered(boolean value) {
         server.clustered(value);
     }
 
-    /** Lets the server's memory be full, or no more: scripts that begin with a write that needs some are refused. */
+    /** Sets whether the server's memory is full: then scripts whose first write needs memory are refused. */
     public void full(boolean value) {
         server.full(value);
     }
@@ -322,7 +327,7 @@ public final class InMemoryRedis implements Redis {
         });
     }
 
-    /** Starts anew without data. Connections last, as if they had been made again. */
+    /** Restarts the server without its data. Connections stay usable, as if they had been made again. */
     public void restart() {
         server.look(keys -> {
             keys.restart();
@@ -330,7 +335,7 @@ public final class InMemoryRedis implements Redis {
         });
     }
 
-    /** Makes the server a replica, which refuses to write; or promotes it. It remains the same server. */
+    /** Makes the server a replica, which refuses writes, or promotes it again. It remains the same server. */
     public void replica(boolean value) {
         server.look(keys -> {
             keys.replica(value);
@@ -338,7 +343,7 @@ public final class InMemoryRedis implements Redis {
         });
     }
 
-    /** Promotes a replica, which has run for as long as the server, and knows all of it or nothing. */
+    /** Replaces the server by its promoted replica, which has run for as long, and has all of its data or none. */
     public void promoteReplica(boolean current) {
         server.look(keys -> {
             keys.promoteReplica();
@@ -349,7 +354,7 @@ public final class InMemoryRedis implements Redis {
         }
     }
 
-    /** Writes something into a hash that means nothing to anybody. */
+    /** Changes a field of a hash that no script uses, as a change by somebody else. */
     public void touch(String key) {
         server.look(keys -> {
             Keyspace.Hash hash = keys.hashToWrite(Binary.of(key));
@@ -358,17 +363,17 @@ public final class InMemoryRedis implements Redis {
         });
     }
 
-    /** Whether the key was there. */
+    /** Deletes a key. Returns whether it existed. */
     public boolean del(String key) {
         return server.look(keys -> keys.delete(Binary.of(key)));
     }
 
-    /** The keys that are there, in their order. */
+    /** The keys that exist, sorted. */
     public List<String> keys() {
         return server.look(keys -> keys.keys().stream().map(Binary::text).toList());
     }
 
-    /** The fields of a hash in the order of their coming; empty if there is none. */
+    /** The fields of a hash in the order in which they were added; empty if there is no such hash. */
     public Map<String, String> hash(String key) {
         return server.look(keys -> {
             Map<String, String> copy = new LinkedHashMap<>();
@@ -380,7 +385,7 @@ public final class InMemoryRedis implements Redis {
         });
     }
 
-    /** The members of a sorted set with their scores, in its order; empty if there is none. */
+    /** The members of a sorted set with their scores, in its order; empty if there is no such set. */
     public Map<String, Double> zset(String key) {
         return server.look(keys -> {
             Map<String, Double> copy = new LinkedHashMap<>();
@@ -392,7 +397,7 @@ public final class InMemoryRedis implements Redis {
         });
     }
 
-    /** The text of a key, or null. */
+    /** The string value of a key; null if there is no such key. */
     public @Nullable String string(String key) {
         return server.look(keys -> {
             String value = keys.string(Binary.of(key));
@@ -400,7 +405,7 @@ public final class InMemoryRedis implements Redis {
         });
     }
 
-    /** Milliseconds; -1 without an expiry, -2 without a key. */
+    /** The time to live of a key in milliseconds; -1 if it does not expire, -2 if it does not exist. */
     public long pttl(String key) {
         return server.look(keys -> keys.pttl(Binary.of(key)));
     }

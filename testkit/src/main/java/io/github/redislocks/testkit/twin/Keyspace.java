@@ -36,12 +36,12 @@ final class Keyspace {
         }
     }
 
-    /** A hash: fields in the order of their coming. */
+    /** A hash, with its fields in the order in which they were added. */
     static final class Hash extends LinkedHashMap<String, String> {
         private static final long serialVersionUID = 1L;
     }
 
-    /** Begins a run at this time, in which only these keys may be touched; null: all. */
+    /** Begins a run at the given time, in which only the given keys may be touched; null permits all keys. */
     void begin(long micros, @Nullable List<String> keys) {
         nowMicros = micros;
         declared = keys;
@@ -54,7 +54,7 @@ final class Keyspace {
         return Long.toHexString(RUN_IDS.incrementAndGet());
     }
 
-    /** Forgets everything, as a server without persistence that starts anew. */
+    /** Deletes everything, as a server without persistence does that restarts. */
     void restart() {
         clear();
         startMicros = nowMicros;
@@ -62,7 +62,7 @@ final class Keyspace {
         promoted = false;
     }
 
-    /** Becomes another server, which was a replica of this one and has run for as long. */
+    /** Becomes another server: a replica of this one that has run for as long. */
     void promoteReplica() {
         runId = newRunId();
         promoted = true;
@@ -78,17 +78,17 @@ final class Keyspace {
         return replica;
     }
 
-    /** Differs for each start of each server. */
+    /** The run id, which differs for each start of each server. */
     String runId() {
         return runId;
     }
 
-    /** Whether it was a replica. */
+    /** Whether this server was a replica before. */
     boolean isPromoted() {
         return promoted;
     }
 
-    /** As Redis does it: the difference of two times in whole seconds. */
+    /** The uptime as Redis computes it: the difference of two times in whole seconds. */
     long uptimeSeconds() {
         return nowMicros / 1_000_000 - startMicros / 1_000_000;
     }
@@ -127,8 +127,8 @@ final class Keyspace {
     }
 
     /**
-     * The keys that match. The script that asks may touch any key from then on, since it cannot name before what it
-     * finds.
+     * The keys that match. From this call on, the script that runs may touch any key, because it could not declare the
+     * keys that it finds.
      */
     List<String> scan(Predicate<String> matches) {
         declared = null;
@@ -158,19 +158,19 @@ final class Keyspace {
         return toWrite(key, ScoredSet.class, ScoredSet::new);
     }
 
-    /** Replaces whatever was there, expiry included. */
+    /** Replaces the value of a key, and removes its expiry. */
     void put(String key, Object value) {
         check(key);
         entries.put(key, new Entry(value));
     }
 
-    /** {@link #NEVER} also for a key that is missing. */
+    /** When the key expires; {@link #NEVER} if it does not expire or does not exist. */
     long expiryMillis(String key) {
         Entry entry = find(key);
         return entry == null ? NEVER : entry.expiryMillis;
     }
 
-    /** Whether there is such a key. One that would have expired by now goes at once. */
+    /** Sets when a key expires; a time in the past deletes it. Returns whether the key existed. */
     boolean expireAt(String key, long millis) {
         Entry entry = find(key);
         if (entry == null) {
@@ -183,7 +183,7 @@ final class Keyspace {
         return true;
     }
 
-    /** What PTTL says: -2 without a key, -1 without an expiry. */
+    /** The time to live of a key in milliseconds; -2 if it does not exist, -1 if it does not expire. */
     long pttl(String key) {
         Entry entry = find(key);
         if (entry == null) {

@@ -6,10 +6,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call that was run.
+ * A call that ran.
  *
- * @param reply what the script answered, whether or not that reached the caller; null if it failed
- * @param error the error reply, or null
+ * @param reply the reply of the script, whether or not it reached the caller; null if the script failed
+ * @param error the error reply; null if the script succeeded
  */
 public record LoggedCall(
         Call call, @Nullable Reply reply, @Nullable String error) {

@@ -16,12 +16,12 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Runs scripts, and shows them Redis. Guarded by the server's lock. */
+/** Runs scripts, and provides their {@code redis} table. Guarded by the server's lock. */
 final class LuaRuntime {
 
     private static final double VERSION = 0x070000;
 
-    /** The scripts of the library, read once for all servers; as many as are kept. */
+    /** At most this many scripts are kept in parsed form, for all servers. */
     private static final int KEPT = 100;
 
     private static final Map<String, Chunk> READ = new ConcurrentHashMap<>();
@@ -35,7 +35,7 @@ final class LuaRuntime {
     private final Map<Script, Chunk> chunks = new HashMap<>();
     private @Nullable RuntimeException violation;
 
-    /** The replacement of each script, on servers that this thread starts from now on. */
+    /** Sets which script replaces each script, on servers that this thread starts from now on. */
     static void replace(UnaryOperator<Script> replacing) {
         REPLACING.set(replacing);
     }
@@ -43,7 +43,7 @@ final class LuaRuntime {
     LuaRuntime(RedisCommands commands) {
         this.commands = commands;
         LuaTable redis = new LuaTable();
-        // The server has no replicas.
+        // The values do not matter: this server has no replicas.
         redis.set("REPL_NONE", 0.0);
         redis.set("REPL_ALL", 3.0);
         define(redis, "set_repl", arguments -> Nil.NIL);
@@ -65,11 +65,11 @@ final class LuaRuntime {
     }
 
     /**
-     * Runs a script and returns what it returns: a {@code List}, a {@code Long}, a {@code String} or null; the elements
-     * of a list likewise, and those that are neither text nor number as null.
+     * Runs a script and returns its result: a {@code List}, a {@code Long}, a {@code String} or null. The elements of a
+     * list are such values as well; an element that is neither text nor number is null.
      *
-     * @throws CommandException if it returns or raises an error
-     * @throws RuntimeException if it does what no script of ours may do
+     * @throws CommandException if the script returns or raises an error
+     * @throws RuntimeException if the script does something that the library's scripts must not do
      */
     @Nullable
     Object run(Script script, List<String> keys, List<String> arguments) {
@@ -160,7 +160,7 @@ final class LuaRuntime {
         } catch (LuaError e) {
             throw e;
         } catch (RuntimeException e) {
-            // The script may catch it, which must not hide it.
+            // Remember the exception, so that it is thrown even if the script catches the error by pcall.
             violation = e;
             return onError.apply("ERR " + e.getMessage());
         }
@@ -216,7 +216,7 @@ final class LuaRuntime {
         return field(name, name.equals("err") ? coded(text) : text);
     }
 
-    /** The text of an error reply: one word alone is no code. */
+    /** Returns the text of an error reply with a code: a text of one word gets the code ERR. */
     private static String coded(String text) {
         if (text.startsWith("-")) {
             return text.substring(1);

@@ -6,7 +6,10 @@ import io.github.redislocks.redis.RedisException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** A subscription to one channel: a queue, which breaks when it overflows, as the connection of a slow reader does. */
+/**
+ * A subscription to one channel. It is a queue, and it breaks if too many messages wait, as the connection of a slow
+ * reader does.
+ */
 final class MemorySubscription implements Redis.Subscription {
 
     private static final int QUEUED_MESSAGES = 100_000;
@@ -18,7 +21,7 @@ final class MemorySubscription implements Redis.Subscription {
     private final AtomicInteger waiting = new AtomicInteger();
     private volatile boolean closed;
 
-    /** Told of changed keys, or null. */
+    /** Is notified of changed keys; null if nobody is. */
     private final Redis.@Nullable Watcher watcher;
 
     MemorySubscription(String channel, ClientSubscriptions all, Redis.@Nullable Watcher watcher) {
@@ -35,7 +38,7 @@ final class MemorySubscription implements Redis.Subscription {
         return channel;
     }
 
-    /** Whether there was room. */
+    /** Adds a message. Returns false if the queue is full. */
     boolean offer(Object message) {
         if (waiting.get() >= QUEUED_MESSAGES) {
             return false;
@@ -44,7 +47,7 @@ final class MemorySubscription implements Redis.Subscription {
         return queue.add(message);
     }
 
-    /** Ends it from the server's side: what has arrived can still be read. */
+    /** Ends the subscription, as the server does: messages that have arrived can still be read. */
     void end() {
         queue.add(END);
     }
@@ -57,7 +60,7 @@ final class MemorySubscription implements Redis.Subscription {
             next = closed ? END : take();
         }
         if (closed || next == END) {
-            // For the next reader.
+            // Put END back, so that the next call finds it as well.
             queue.add(END);
             throw new RedisException.Unanswered("The subscription to " + channel + " has ended", true, null);
         }

@@ -12,7 +12,7 @@ final class Numbers {
 
     private Numbers() {}
 
-    /** A whole number in its one canonical form, or that error. */
+    /** Parses a whole number in its canonical form. Throws {@code error} as an error reply if the text is none. */
     static long whole(String text, String error) {
         try {
             long number = Long.parseLong(text);
@@ -20,7 +20,7 @@ final class Numbers {
                 return number;
             }
         } catch (NumberFormatException e) {
-            // Refused below.
+            // Ignored: the error reply is thrown below.
         }
         throw new CommandException(error);
     }
@@ -29,7 +29,7 @@ final class Numbers {
         return whole(text, CommandException.NOT_AN_INTEGER);
     }
 
-    /** A score, or that error. */
+    /** Parses a score. Throws {@code error} as an error reply if the text is none. */
     static double real(String text, String error) {
         String unsigned = text.startsWith("-") || text.startsWith("+") ? text.substring(1) : text;
         if (unsigned.equalsIgnoreCase("inf") || unsigned.equalsIgnoreCase("infinity")) {
@@ -41,7 +41,7 @@ final class Numbers {
         throw new CommandException(error);
     }
 
-    /** What C prints for {@code %.17g}. */
+    /** Formats a number as C does by {@code %.17g}. */
     static String text(double number) {
         if (number == Math.rint(number) && Math.abs(number) < EXACT && number != 0) {
             return Long.toString((long) number);

@@ -10,7 +10,7 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The commands that scripts may call, by name; here those on keys and strings.
+ * The commands that scripts may call, by name. This class contains the commands on keys and strings.
  *
  * <p>A reply is a {@code Long}, a {@code String}, a {@link Status}, a {@code List} of these, or null for nil.
  */
@@ -20,28 +20,28 @@ final class RedisCommands {
     private static final Long ZERO = 0L;
     private static final Status OK = new Status("OK");
 
-    /** A reply that is no data, such as OK. */
+    /** A status reply, such as OK. */
     record Status(String text) {}
 
-    /** A command; the arguments begin with its own name. */
+    /** A command. The first argument is the command's name. */
     interface Command {
         @Nullable
         Object run(Keyspace keys, String[] arguments);
     }
 
-    /** Sends a message and tells how many subscribers were reached. */
+    /** Publishes messages, and returns how many subscribers a message has reached. */
     interface Publisher {
         long publish(String channel, String message);
     }
 
     private record Known(int arity, Command command) {}
 
-    /** What Redis refuses when its memory is full, unless the script has written before, if only in vain. */
+    /** The commands that Redis refuses when its memory is full, unless the script has called a write command before. */
     private static final Set<String> GROWING = Set.of("set", "append", "hset", "hsetnx", "hincrby", "zadd");
 
     private static final Set<String> SHRINKING = Set.of("del", "pexpire", "hdel", "zrem", "zpopmin");
 
-    /** Of one key. */
+    /** The commands that read one key. */
     private static final Set<String> READING = Set.of("get", "hget", "hmget", "pttl");
 
     private final Map<String, Known> known = new HashMap<>();
@@ -72,12 +72,16 @@ final class RedisCommands {
         full.set(value);
     }
 
-    /** Begins a script. */
+    /** Prepares for the commands of the next script. */
     void begin() {
         written = false;
     }
 
-    /** Arity as Redis counts it: with the name, and negative if there may be more. */
+    /**
+     * Adds a command.
+     *
+     * @param arity the number of arguments as Redis counts it: includes the name, and is negative if there may be more
+     */
     void add(String name, int arity, Command command) {
         known.put(name, new Known(arity, command));
     }
@@ -85,8 +89,8 @@ final class RedisCommands {
     /**
      * Runs one command.
      *
-     * @throws CommandException for what a real Redis would refuse
-     * @throws UnsupportedOperationException for what this one cannot do
+     * @throws CommandException if a real Redis would refuse the command
+     * @throws UnsupportedOperationException if this class does not implement the command or an option
      */
     @Nullable
     Object run(String[] arguments) {
@@ -113,7 +117,9 @@ final class RedisCommands {
         return entry.command.run(keys, arguments);
     }
 
-    /** From now on notes which keys are read last, as a server does that tells of their changes; null: no more. */
+    /**
+     * From now on adds keys that scripts read to the given set, and removes keys that scripts write; null ends that.
+     */
     void noteReads(@Nullable Set<String> read) {
         readLast = read;
     }
@@ -136,7 +142,7 @@ final class RedisCommands {
     }
 
     static UnsupportedOperationException unsupported(String what) {
-        return new UnsupportedOperationException("The in-memory Redis does not know " + what + "; teach it.");
+        return new UnsupportedOperationException("The in-memory Redis does not know " + what + ": implement it here.");
     }
 
     static Long flag(boolean value) {
@@ -168,7 +174,7 @@ final class RedisCommands {
         return found;
     }
 
-    /** All keys at once, whatever the count: that is a hint. */
+    /** Returns all keys at once, which SCAN may do: its count is only a hint. */
     private static Object scan(Keyspace keys, String[] arguments) {
         if (!arguments[1].equals("0")) {
             throw unsupported("a cursor that it did not give");

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A sorted set: members in the order of their scores, those of one score in the order of their bytes. */
+/** A sorted set. Its members are sorted by their scores, and members with the same score by their bytes. */
 final class ScoredSet {
 
     record Member(String name, double score) implements Comparable<Member> {
@@ -21,9 +21,9 @@ final class ScoredSet {
     private final Map<String, Member> byName = new HashMap<>();
     private final List<Member> ordered = new ArrayList<>();
 
-    /** Whether the member is a new one. */
+    /** Adds a member or changes its score. Returns whether the member is new. */
     boolean put(String name, double score) {
-        // Without the sign of a zero, by which Redis does not sort.
+        // Adding 0.0 turns -0.0 into 0.0: Redis treats the two as equal, and Double.compare does not.
         Member member = new Member(name, score + 0.0);
         Member before = byName.put(name, member);
         if (before != null) {

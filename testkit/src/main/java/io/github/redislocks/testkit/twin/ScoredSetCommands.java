@@ -186,7 +186,7 @@ final class ScoredSetCommands {
         return member -> open ? member.score() < limit : member.score() <= limit;
     }
 
-    /** Members beyond a limit, in the direction of the sign. */
+    /** Accepts members that are greater than a limit, or less if {@code sign} is negative. */
     private static Predicate<Member> lex(String limit, int sign) {
         if (limit.equals("-") || limit.equals("+")) {
             boolean all = limit.equals("-") == (sign > 0);

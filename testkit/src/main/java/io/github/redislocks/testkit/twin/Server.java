@@ -17,7 +17,10 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The server behind the clients of one in-memory Redis: one thing at a time, at one time each. */
+/**
+ * The server behind the clients of one in-memory Redis. It runs one script at a time, and time stands still while it
+ * runs.
+ */
 final class Server {
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -47,7 +50,7 @@ final class Server {
         }
     }
 
-    /** The last one to leave turns off the light. */
+    /** Removes a client. The server closes with its last client. */
     void leave(ClientSubscriptions subscriptions) {
         lock.lock();
         try {
@@ -73,14 +76,17 @@ final class Server {
     }
 
     /**
-     * Runs one script for a client; {@code background} are the subscriptions of that client if it runs on the
-     * connection whose own changes it is not told.
+     * Runs one script for a client.
+     *
+     * @param background the subscriptions of the client if the script runs on its background connection, whose own
+     *     changes are not reported to the client; otherwise null
      */
     Reply run(Call call, CallLog log, @Nullable ClientSubscriptions background) {
         lock.lock();
         begin(null);
         Map<String, String> before = marks();
-        // A client has renewals watched; what it changed itself it is not told.
+        // As CLIENT TRACKING with NOLOOP: the keys that a renewal reads are tracked for its client, which is not
+        // notified of its own changes.
         Set<String> read = background != null && call.request().renews() ? new HashSet<>() : null;
         try {
             if (clients < 0) {
@@ -116,7 +122,7 @@ final class Server {
         }
     }
 
-    /** The present values of the keys that are tracked. */
+    /** For each tracked key, a mark that differs after any change of the key. */
     private Map<String, String> marks() {
         Map<String, String> marks = new HashMap<>();
         for (ClientSubscriptions client : subscribers) {
@@ -127,7 +133,7 @@ final class Server {
         return marks;
     }
 
-    /** Tells each client of the keys that have changed; not the one whose connection changed them. */
+    /** Notifies clients of their tracked keys that have changed, except the client {@code itself} that changed them. */
     private void tell(Map<String, String> before, @Nullable ClientSubscriptions itself) {
         for (Map.Entry<String, String> each : before.entrySet()) {
             String key = each.getKey();
@@ -141,7 +147,7 @@ final class Server {
         }
     }
 
-    /** A fence that ends in a plus sign promises that nobody holds the lock and nobody stands in a line. */
+    /** Checks the promise of a fence that ends in a plus sign: nobody holds the lock, and no queue has entries. */
     private void checkFence(Call call, String hold) {
         begin(null);
         String fence = hold + ":fence";
@@ -167,7 +173,7 @@ final class Server {
         return reached;
     }
 
-    /** Looks at the keys, or changes them, as a test and not as a script. */
+    /** Lets a test read or change the keys directly, without a script. */
     <T extends @Nullable Object> T look(Function<Keyspace, T> work) {
         lock.lock();
         try {
