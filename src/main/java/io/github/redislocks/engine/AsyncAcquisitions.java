@@ -35,9 +35,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Acquisitions for which no thread waits. One thread of the client goes on with each when there is news of it or its
- * time has come, and never waits for Redis: requests are sent in batches by the threads that send renewals. What users
- * make depend on the result runs on the thread that tells handles.
+ * Acquisitions for which no thread waits. One thread of the client continues each acquisition when it was signalled or
+ * when its time has come. That thread never waits for Redis: the threads that send renewals send its requests, in
+ * batches. Users' code that depends on the result runs on the thread for handles.
  */
 public final class AsyncAcquisitions {
 
@@ -52,16 +52,18 @@ public final class AsyncAcquisitions {
     private final ReentrantLock starting = new ReentrantLock();
     private boolean started;
 
-    /** The last of those with news, each of which knows the one before; so that no news needs memory. */
+    /** The head of a stack of signalled acquisitions, linked by {@code behind}, so that a signal allocates nothing. */
     private final AtomicReference<@Nullable Pending> news = new AtomicReference<>();
-    /** The acquisitions taken from the news, in their order; of the thread. */
+    /**
+     * The acquisitions that were taken from the stack, in the order of their signals. Used by the loop's thread only.
+     */
     private @Nullable Pending next;
-    /** Until when the thread has nothing to do but what is in the news; 0 while it works. */
+    /** Until when the thread has nothing to do unless an acquisition is signalled; 0 while it works. */
     private volatile long restsUntilNanos;
-    /** The acquisitions that wait for a time, by that time; of the thread. */
+    /** The acquisitions that wait for a time, in the order of that time. Used by the loop's thread only. */
     private final SortedSet<Pending> timed = new TreeSet<>(
             Comparator.comparingLong((Pending each) -> each.atNanos).thenComparing(each -> each.owner.id));
-    /** All that have not ended. */
+    /** All acquisitions that have not ended. */
     private final Set<Pending> open = ConcurrentHashMap.newKeySet();
 
     public AsyncAcquisitions(
@@ -151,12 +153,15 @@ public final class AsyncAcquisitions {
         }
     }
 
-    /** Whether there is nothing to do now, so that only news or time brings something. */
+    /** Whether there is nothing to do until an acquisition is signalled or its time comes. */
     public boolean isIdle() {
         return loop.isClosed() || (news.get() == null && (open.isEmpty() || restsUntilNanos > clock.nanoTime()));
     }
 
-    /** Takes all that have news now, in their order; returns the first. */
+    /**
+     * Removes all acquisitions that were signalled, and returns them in the order of their signals as a list linked by
+     * {@code behind}; null if there are none.
+     */
     private @Nullable Pending take() {
         Pending first = null;
         Pending last = news.getAndSet(null);
@@ -169,12 +174,12 @@ public final class AsyncAcquisitions {
         return first;
     }
 
-    /** How many have not ended. */
+    /** The number of acquisitions that have not ended. */
     public int count() {
         return open.size();
     }
 
-    /** Ends the thread, which is waited for, and fails what has not ended. */
+    /** Ends the thread, waits for it, and fails the acquisitions that have not ended. */
     public void close(Duration limit) {
         loop.close();
         Threads.join(List.of(loop.thread()), null, limit);
@@ -183,7 +188,7 @@ public final class AsyncAcquisitions {
         }
     }
 
-    /** An acquisition that has not ended. {@code run} signals news of it. */
+    /** An acquisition that has not ended. {@code run} signals that its state has changed. */
     public final class Pending implements Runnable {
 
         private final LockKeys keys;
@@ -194,7 +199,7 @@ public final class AsyncAcquisitions {
         private final long beganNanos = clock.nanoTime();
         private final LockListener.@Nullable Acquiring call;
         private final AtomicBoolean queued = new AtomicBoolean();
-        /** Gives up: nothing is left in Redis. Returns at once. */
+        /** Gives the acquisition up, and leaves nothing of it in Redis. Returns at once. */
         public final Runnable cancellation = () -> {
             cancelled = true;
             run();
@@ -203,19 +208,22 @@ public final class AsyncAcquisitions {
         private volatile boolean cancelled;
         /** Set by the caller's thread, which begins the first attempt, since the order of calls counts. */
         private volatile boolean begun;
-        /** Of the caller's thread until it has begun, then of the client's, as all below. */
+        /**
+         * The present attempt. This and all fields below are used by the caller's thread until {@link #begun} is set,
+         * and then by the loop's thread.
+         */
         private @Nullable Attempt attempt;
-        /** Null while it pauses between two attempts, and when it has ended. */
+        /** Null during a pause between two attempts, and after the end. */
         private Acquisitions.@Nullable Unattended acquisition;
 
         private @Nullable Backoff backoff;
-        /** When it is to be looked at, if it is among those that are. */
+        /** When to continue this acquisition, if it is in {@code timed}. */
         private long atNanos;
 
         private volatile boolean ended;
-        /** The next acquisition in the list of news. */
+        /** The next acquisition in the list of signalled ones. */
         private @Nullable Pending behind;
-        /** Whether it is clear what the caller is told. */
+        /** Whether the result for the caller is decided. */
         private final AtomicBoolean told = new AtomicBoolean();
 
         private Pending(LockKeys keys, HandleOwner owner, Attempt.Request request, WaitLimit limit, Caller caller) {
@@ -337,7 +345,10 @@ public final class AsyncAcquisitions {
             }
         }
 
-        /** Too few replicas have confirmed it: begins another attempt after a pause, as long as that may help. */
+        /**
+         * Handles a grant that too few replicas confirmed: begins another attempt after a pause, or fails if that
+         * cannot help any more.
+         */
         private void pauseOrFail(RedisException.Unacknowledged e) {
             long now = clock.nanoTime();
             if (!limit.waits()
@@ -401,7 +412,7 @@ public final class AsyncAcquisitions {
             }
         }
 
-        /** The client has been closed, and nobody goes on with it. */
+        /** Fails the acquisition, since the client has been closed. */
         private void closed() {
             fail(Attempts.closedException(), LockNotAcquired.Outcome.FAILED);
         }

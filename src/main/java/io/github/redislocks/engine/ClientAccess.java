@@ -6,9 +6,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way of the test kit, a module of its own, to two things that the exported package must not offer to users: a
- * client on any Redis, and the engine of a client. The types of the exported package are unknown in this room, so they
- * are objects.
+ * The test kit's access to two things that the exported package must not offer to users: a client on any Redis, and the
+ * engine of a client. The test kit is a module of its own. This room must not know the types of the exported package,
+ * so they are declared as Object here.
  */
 public abstract class ClientAccess {
 

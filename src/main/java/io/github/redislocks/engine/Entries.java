@@ -32,7 +32,7 @@ import io.github.redislocks.watchdog.Watchdog;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a thread or a handle comes to hold a lock: at first by one attempt after the other, and once more by a count. One
+ * Acquires a lock for a thread or a handle, by one attempt after the other, and counts re-entries. There is one object
  * for each client; the lock is an argument. See {@link LockEngine} for the invariants.
  */
 final class Entries {
@@ -92,7 +92,7 @@ final class Entries {
         }
     }
 
-    /** Acquires for the calling thread with a request, or enters once more. Null if the lock was busy. */
+    /** Acquires the lock for the calling thread with a request, or re-enters it. Null if the lock was busy. */
     @Nullable
     Hold acquired(LockObject lock, WaitLimit limit, long leaseMillis, boolean renewed) throws InterruptedException {
         try {
@@ -118,7 +118,7 @@ final class Entries {
         }
     }
 
-    /** Acquires for a handle, for which the calling thread waits. Null if the lock was busy. */
+    /** Acquires the lock for a handle, while the calling thread waits. Null if the lock was busy. */
     @Nullable
     Hold acquire(LockObject lock, HandleOwner owner, WaitLimit limit, boolean renewed) throws InterruptedException {
         owner.waits();
@@ -135,7 +135,7 @@ final class Entries {
         }
     }
 
-    /** Acquires for an owner that does not hold the lock; null if the lock was busy. */
+    /** Acquires the lock for an owner that does not hold it. Null if the lock was busy. */
     @Nullable
     Hold attempt(LockObject lock, Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
             throws InterruptedException {
@@ -186,14 +186,17 @@ final class Entries {
         return hold;
     }
 
-    /** Counts a re-entry; false if the hold turned out to be lost, so that the caller has to acquire the lock anew. */
+    /**
+     * Counts a re-entry; returns false if the hold turned out to be lost, so that the caller has to acquire the lock
+     * again.
+     */
     private boolean reenter(LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
             throws InterruptedException {
         checkCount(hold);
         return askToReenter(lock, hold, limit, leaseMillis, renewed, true);
     }
 
-    /** Extends a hold without counting, as a re-entry does; false if it turned out to be lost. */
+    /** Extends a hold as a re-entry does, without counting; returns false if the hold turned out to be lost. */
     boolean prolong(LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
             throws InterruptedException {
         return askToReenter(lock, hold, limit, leaseMillis, renewed, false);
@@ -289,7 +292,7 @@ final class Entries {
         return hold;
     }
 
-    /** Tells the listeners of a hold that was taken with others. */
+    /** Notifies the listeners of a hold that was acquired together with others. */
     void taken(LockObject lock, Held hold, long beganNanos) {
         MemoryEdge.publish();
         if (events.isHeard()) {
@@ -297,7 +300,7 @@ final class Entries {
         }
     }
 
-    /** Tells the listeners that the lock was busy, so that none of several was taken. */
+    /** Notifies the listeners that the lock was busy, so that none of several locks was acquired. */
     void notTaken(LockObject lock, long beganNanos) {
         events.notAcquired(lock.keys, clock, beganNanos, LockNotAcquired.Outcome.BUSY);
     }

@@ -27,20 +27,20 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a hold ends by its owner: counted down, released and handed on, undone, or together with others. One for each
- * client; the lock is an argument. See {@link LockEngine} for the invariants.
+ * Ends holds on behalf of their owners: counts them down, releases and hands them on, undoes them, or ends several
+ * together. There is one object for each client; the lock is an argument. See {@link LockEngine} for the invariants.
  */
 final class Exits {
 
-    /** In place of a time by which Redis has to have answered: each request has its own. */
+    /** Stands for a time by which Redis must answer: there is none, and each request has its own timeout. */
     static final long NEVER = Long.MAX_VALUE;
 
     /**
-     * A hold whose end has begun.
+     * A hold whose release has begun.
      *
      * @param sentNanos when it began
      * @param untilNanos the deadline of the hold
-     * @param byNanos by when Redis has to have answered
+     * @param byNanos the time by which Redis must answer
      */
     record Ending(Hold hold, long sentNanos, long untilNanos, long byNanos) {}
 
@@ -68,7 +68,7 @@ final class Exits {
         this.events = events;
     }
 
-    /** Unlocks a hold once; without Redis, and in the background, if it has not answered by the given time. */
+    /** Unlocks a hold once. If Redis has not answered by {@code byNanos}, the release goes on in the background. */
     void unlock(LockObject lock, Hold hold, long byNanos) {
         long now = clock.nanoTime();
         if (!losses.isValid(hold, now)) {
@@ -84,7 +84,7 @@ final class Exits {
     /**
      * Releases a handle's hold. Call once.
      *
-     * @param keptMillis how long after the hold began the lock stays taken; 0 if not at all
+     * @param keptMillis how long after the beginning of the hold the lock stays taken; 0 to free it
      * @param byNanos when the caller stops waiting for Redis
      */
     void releaseHandle(LockObject lock, Hold hold, long keptMillis, long byNanos) {
@@ -92,8 +92,8 @@ final class Exits {
     }
 
     /**
-     * Undoes an acquisition whose caller is not told of it. False if there is nothing but the hold itself, which has to
-     * be released.
+     * Undoes an acquisition that no caller got. Returns false if it was the only one of the hold, so that the caller of
+     * this method has to release the hold.
      */
     boolean undo(LockObject lock, Hold hold, long byNanos) {
         if (hold.count() > 1) {
@@ -111,7 +111,11 @@ final class Exits {
         return true;
     }
 
-    /** After an error: ends the last acquisition of a hold, of which there were as many before its end began. */
+    /**
+     * Ends the last acquisition of a hold after an error.
+     *
+     * @param count the hold count before the end of the acquisition began
+     */
     void strand(Hold hold, int count) {
         if (count == 1) {
             handoff.strand(hold);
@@ -120,7 +124,7 @@ final class Exits {
         }
     }
 
-    /** Tells the listeners that a hold was released. */
+    /** Notifies the listeners that a hold was released. */
     void released(LockObject lock, Held hold, long atNanos) {
         events.released(lock.keys, hold, atNanos);
     }
@@ -149,7 +153,7 @@ final class Exits {
         watch(hold);
     }
 
-    /** How long a request may take that is to be answered by the given time. */
+    /** How long a request may take that must be answered by {@code byNanos}. */
     private long timeoutNanos(long byNanos) {
         long most = settings.commandTimeoutNanos();
         return byNanos == NEVER ? most : Math.min(most, byNanos - clock.nanoTime());
@@ -158,7 +162,7 @@ final class Exits {
     /**
      * As {@link #releaseHandle}, without waiting.
      *
-     * @param onEnd gets whether the hold was released without a loss, on the executor of handles
+     * @param onEnd called with whether the hold was released without a loss, on the executor of handles
      */
     void releaseHandleLater(LockObject lock, Hold hold, long keptMillis, Consumer<Boolean> onEnd) {
         try {
@@ -188,7 +192,7 @@ final class Exits {
         }
     }
 
-    /** By the thread for that, since listeners may be slow. */
+    /** Notifies the listeners and the caller on the thread for handles, since listeners may be slow. */
     private void tell(LockObject lock, Hold hold, long sentNanos, boolean released, Consumer<Boolean> onEnd) {
         events.notifyHandle(() -> {
             try {
@@ -230,7 +234,7 @@ final class Exits {
         return !lock.own.localReentry();
     }
 
-    /** Has a hold that is not renewed any more asked for once: it may not be watched yet. */
+    /** Has Redis asked once about a hold that is not renewed any more, since the hold may not be watched yet. */
     private void watch(Hold hold) {
         if (settings.watchDeletions()) {
             long soon = clock.nanoTime() + Timing.UNWATCHED_NANOS;
@@ -268,7 +272,7 @@ final class Exits {
     }
 
     /**
-     * Ends a hold in Redis, and tells no listeners. After an error its owner leaves the rest to the watchdog.
+     * Ends a hold in Redis, without notifying listeners. After an error, the caller leaves the rest to the watchdog.
      *
      * @throws LockLostException if the hold was lost before
      */
@@ -282,7 +286,7 @@ final class Exits {
         release(lock, hold, now, until, byNanos);
     }
 
-    /** Whether a hold may end with others by one request: nobody here waits for its lock. */
+    /** Whether one request may end a hold together with others: no thread of this client waits for its lock. */
     boolean mayEndWithOthers(LockObject lock, Hold hold) {
         return hold.count() == 1
                 && !hold.isToKeep()
@@ -290,7 +294,7 @@ final class Exits {
                 && localQueue.successor(lock.keys, hold.attempt) == null;
     }
 
-    /** Begins the end of a hold, which is to be answered by the given time; null if it is lost. */
+    /** Begins the release of a hold, which Redis must answer by {@code byNanos}. Returns null if the hold is lost. */
     @Nullable
     Ending beginEnd(Hold hold, long sent, long byNanos) {
         long until = hold.beginRelease(sent);
@@ -298,7 +302,7 @@ final class Exits {
         return until == 0 ? null : new Ending(hold, sent, until, byNanos);
     }
 
-    /** Ends here a hold that has ended in Redis, with others. */
+    /** Ends a hold in this client that a request for several holds has ended in Redis. */
     void freed(LockObject lock, Ending ending) {
         localQueue.exit(lock.keys, ending.hold.attempt);
         holds.remove(ending.hold);
@@ -306,10 +310,10 @@ final class Exits {
     }
 
     /**
-     * Ends a hold that did not end with others.
+     * Ends a hold that the request for several holds did not end.
      *
-     * @param mayHaveRun whether a copy of the request for all of them may have ended it
-     * @param failure what became of that request; null if the answer was that somebody may wait for this lock
+     * @param mayHaveRun whether a copy of the request for all holds may have ended it
+     * @param failure why that request failed; null if the answer was that there may be waiters for this lock
      */
     void end(LockObject lock, Ending ending, boolean mayHaveRun, @Nullable RedisException failure) {
         Hold hold = ending.hold;
@@ -356,7 +360,7 @@ final class Exits {
         ended(hold, found);
     }
 
-    /** Whether the lock may go to a thread of this JVM before one of another, which has come earlier. */
+    /** Whether the lock may go to a thread of this client before a waiter of another client that came earlier. */
     private static boolean keepsTurn(Hold hold, long now) {
         return now - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
     }

@@ -27,14 +27,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks the server when a client connects and after each failover, and after a failover has the new server asked for
- * everything again: its time, every hold and every place in the queue.
+ * Checks the server when a client connects and after each failover. After a failover, it also has the new server asked
+ * about everything again: its time, every hold and every place in the queue.
  */
 public final class FailoverGuard {
 
-    /** Longer than any client lives, and short enough to be added to a time. */
+    /** A time that is longer than any client lives, and short enough to be added to a time of the clock. */
     private static final long FOR_EVER_NANOS = Long.MAX_VALUE / 2;
-    /** How long to leave a replica alone that may become the master. */
+    /** The pause before a replica, which may become the master, is checked again. */
     private static final long REPLICA_PAUSE_NANOS = 10_000_000_000L;
 
     private final String clientId;
@@ -64,11 +64,11 @@ public final class FailoverGuard {
     }
 
     /**
-     * Checks the server and learns its time, by which requests are dated. Throws if the server is unsuitable, or is not
-     * available within the given time.
+     * Checks the server and learns its time, by which the deadlines of requests are set. Throws if the server is
+     * unsuitable, or is not available within the given time.
      *
      * @param goOn whether to go on without a server that is not available, but may be later
-     * @return whether there is a server; if not, {@link #lookLater} is to be called
+     * @return whether there is a server; if not, call {@link #lookLater}
      */
     public boolean start(Duration connectWithin, boolean goOn) {
         redis.onMoved(this::moved);
@@ -106,7 +106,10 @@ public final class FailoverGuard {
                 "{} This client goes on without it: locks can be had as soon as it is there.", e.getMessage());
     }
 
-    /** Has the server checked once it is there, in the background. Until then calls find out by themselves. */
+    /**
+     * Has the server checked in the background, once it is available. Until then, calls themselves find out whether it
+     * is.
+     */
     public void lookLater() {
         monitored.connected();
         Call check = check();
@@ -155,7 +158,10 @@ public final class FailoverGuard {
         return Remedy.of(failure);
     }
 
-    /** Of any of the servers; one of several that does not answer now is left out, as it would be later. */
+    /**
+     * The first objection of any server to watching keys; null if there is none. If there are several servers, one that
+     * does not answer now is left out, as it would be later.
+     */
     private @Nullable String objectionToWatching() {
         List<? extends Redis> servers = redis.servers();
         for (Redis server : servers) {
@@ -216,7 +222,10 @@ public final class FailoverGuard {
         }
     }
 
-    /** Runs the check, and again if a failover replaced the master meanwhile: a failover is no reason not to start. */
+    /**
+     * Runs the check, and repeats it if a failover replaced the master meanwhile, since a failover is no reason not to
+     * start.
+     */
     private Reply checked(Call check) {
         long deadline = clock.nanoTime() + settings.commandTimeoutNanos();
         String key = check.keys().get(0);
@@ -248,7 +257,7 @@ public final class FailoverGuard {
         }
     }
 
-    /** Called after a failover: has the new server asked for its time, every hold and every place in the queue. */
+    /** Called after a failover: has the new server asked about its time, every hold and every place in the queue. */
     private void moved() {
         long now = clock.nanoTime();
         times.forget(now);
@@ -281,7 +290,7 @@ public final class FailoverGuard {
         }
     }
 
-    /** Logs what is wrong with a server to which a failover has brought this client. */
+    /** Logs what is wrong with the server that became the master by a failover. */
     private void tell(Reply check) {
         ServerRequirements server = new ServerRequirements(redis.address(), check);
         warn(server);

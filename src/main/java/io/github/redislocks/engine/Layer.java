@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A layer above the engine of a client. The layer makes the lock objects. Threads may hold a lock by the layer while
- * Redis knows only that the client has the lock. The methods of this class are those of a layer that keeps no locks.
+ * Redis knows only that the client has the lock. The methods of this class suit a layer that keeps no locks.
  */
 public class Layer implements Wanted, Task {
 
@@ -51,7 +51,7 @@ public class Layer implements Wanted, Task {
         return List.of();
     }
 
-    /** Adds to the holder that Redis names the thread that holds the lock by the layer. */
+    /** Completes the holder that Redis names: adds the thread that holds the lock by the layer. */
     protected LockInspection.Holder known(LockKeys keys, LockInspection.Holder holder) {
         return holder;
     }

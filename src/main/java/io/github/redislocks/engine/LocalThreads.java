@@ -14,12 +14,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The threads of a client at a lock, as Redis does not know them: their names, and how many share a place. */
+/** What only the client knows of its threads at a lock: their names, and how many share a place in the queue. */
 final class LocalThreads {
 
-    /** By the owner, as Redis knows it. */
+    /** The names of threads, by the owner's id in Redis. */
     private final Map<String, String> names = new HashMap<>();
-    /** For how many a place stands, by the owner that has it or may take it. */
+    /** How many threads share a place, by the id of the owner that has the place or may take it. */
     private final Map<String, Integer> threads = new HashMap<>();
 
     private final LockKeys keys;
@@ -68,7 +68,7 @@ final class LocalThreads {
         }
     }
 
-    /** What Redis knows, with that. */
+    /** Adds the names and numbers of threads to an inspection. */
     LockInspection addTo(LockInspection seen) {
         Optional<LockInspection.Holder> holder = seen.holder();
         if (holder.isPresent()) {

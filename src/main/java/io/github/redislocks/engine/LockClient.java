@@ -95,7 +95,7 @@ public final class LockClient {
         this(id, settings, listeners, clock, redis, Threads.DAEMONS, ground -> new Layer());
     }
 
-    /** Makes a client with the given threads, and what stands above the engine. */
+    /** Makes a client with the given threads, and with the layer above its engine. */
     public LockClient(
             String id,
             Settings settings,
@@ -148,7 +148,7 @@ public final class LockClient {
         this.failoverGuard = new FailoverGuard(id, access, watchdog, attempts);
     }
 
-    /** Asks for what a message may have said while nobody listened. */
+    /** Asks Redis about everything that messages may have said while the mailbox was not open. */
     private void opened(boolean again) {
         if (again) {
             attempts.hurry();
@@ -189,13 +189,17 @@ public final class LockClient {
         }
     }
 
-    /** Somebody has changed a key that was read as that of a held lock, or perhaps all of them. */
+    /**
+     * Called when another client has changed a key that was read as the key of a held lock; null if perhaps all such
+     * keys have changed.
+     */
     private void changed(@Nullable String key) {
         watchdog.wakeAt(renewals.doubt(key));
     }
 
     /**
-     * Has the client told at once of holds that are forced, from now on: it subscribes, unless it has. Does not wait.
+     * Makes the client learn at once, from now on, of holds that are forced open: it subscribes, unless it has. Does
+     * not wait.
      */
     public void listen() {
         if (!mailbox.isOpen() && !isClosed()) {
@@ -208,15 +212,15 @@ public final class LockClient {
         }
     }
 
-    /** Runs what users made depend on the stages of handles. */
+    /** The executor of users' code that depends on the stages of handles. */
     public Executor handleTeller() {
         return events::notifyHandle;
     }
 
     /**
-     * Looks at the server, which may take a time to be there, and starts the background work.
+     * Checks the server, which may not be available at once, and starts the background work.
      *
-     * @param goOn whether to start without a server that is not there yet
+     * @param goOn whether to start even if the server is not available yet
      */
     public void start(Duration connectWithin, boolean goOn) {
         boolean connected = failoverGuard.start(connectWithin, goOn);
@@ -250,12 +254,12 @@ public final class LockClient {
         return new Heartbeats(access, attempts, handoff);
     }
 
-    /** Makes what one lock object uses, with the client's settings. */
+    /** Makes the part of one lock object that uses the engine, with the client's settings. */
     public Sync lock(String name, boolean fair) {
         return lock(name, fair, settings);
     }
 
-    /** Makes what one lock object uses, with settings of its own. */
+    /** Makes the part of one lock object that uses the engine, with settings of its own. */
     public Sync lock(String name, boolean fair, Settings own) {
         attempts.checkOpen();
         if (fair) {
@@ -273,7 +277,7 @@ public final class LockClient {
         return layer.lock(engine, LockKeys.of(settings.keyPrefix(), name), fair, own);
     }
 
-    /** Makes what an owner of several locks uses, each once, in the order of their names. */
+    /** Makes the part of several locks that uses the engine. Each lock occurs once, in the order of the names. */
     public SeveralLocks several(Collection<String> names, boolean fair, Settings own) {
         SortedSet<String> sorted = new TreeSet<>();
         for (String name : names) {
@@ -308,7 +312,7 @@ public final class LockClient {
         return queries.isLocked(keys);
     }
 
-    /** The threads of this client that wait for the lock, or have been granted it and not returned yet. */
+    /** The threads of this client that wait for the lock, or have been granted it and have not returned yet. */
     public Collection<Thread> queuedThreads(LockKeys keys) {
         // Ask the layer first: a thread moves from the layer to an attempt, so it is found in one of the two.
         Set<Thread> threads = new HashSet<>(layer.queuedThreads(keys));
@@ -316,13 +320,13 @@ public final class LockClient {
         return threads;
     }
 
-    /** Returns who holds the lock with a name, and who waits for it. */
+    /** Returns the holder and the waiters of the lock with this name. */
     public LockInspection inspect(String name) {
         attempts.checkOpen();
         return queries.inspect(LockKeys.of(settings.keyPrefix(), name));
     }
 
-    /** About how many locks are held here, without those that were lost. */
+    /** The approximate number of locks that this client holds, without those that were lost. */
     public long countHeld() {
         long held = 0;
         for (Hold hold : holds.all()) {
@@ -336,7 +340,7 @@ public final class LockClient {
         return layer.countIdle();
     }
 
-    /** The names of the locks that are held here. */
+    /** The names of the locks that this client holds. */
     public SortedSet<String> held() {
         SortedSet<String> names = new TreeSet<>();
         for (Hold hold : holds.all()) {
@@ -351,7 +355,7 @@ public final class LockClient {
         return losses.isValid(hold) && hold.use() != null;
     }
 
-    /** The names of the locks that calls here want. */
+    /** The names of the locks that calls of this client want. */
     public SortedSet<String> waitedFor() {
         SortedSet<String> names = new TreeSet<>();
         for (Attempt attempt : attempts.all()) {

@@ -19,10 +19,10 @@ import io.github.redislocks.waiting.WaitingParts;
  * local deadline, which is always before the moment at which Redis may give the lock away. The invariants:
  *
  * <ul>
- *   <li>Every success is dated from before its request was sent; a reply that comes after the deadline that follows
- *       from that is no success.
+ *   <li>The deadline of every success counts from before its request was sent. A reply that comes after that deadline
+ *       is no success.
  *   <li>A hold ends once, by the compare-and-set of its release or of its loss. Only the thread that wins it acts on
- *       the end: it passes on the local turn and tells the listeners.
+ *       the end: it passes on the local turn and notifies the listeners.
  *   <li>The local turn belongs to one attempt, from when the attempt gets it to the end of its hold.
  *   <li>A command that was not answered is either repeated for the same attempt, or followed by a leave.
  * </ul>
@@ -49,12 +49,12 @@ public final class LockEngine {
         this.entries = new Entries(access, parts, owners, acquisitions, events);
     }
 
-    /** Makes what one lock object uses, with settings of its own. */
+    /** Makes the part of one lock object that uses the engine, with settings of its own. */
     public Sync lock(LockKeys keys, boolean fair, Settings own) {
         return new Sync(this, keys, fair, own);
     }
 
-    /** Whether a hold can be relied upon now. */
+    /** Whether a hold is valid now. */
     boolean isValid(Hold hold) {
         return losses.isValid(hold);
     }
@@ -76,7 +76,11 @@ public final class LockEngine {
         return redis.memoryMillis();
     }
 
-    /** Throws if waiters do not stand in one queue, which the named features need. */
+    /**
+     * Throws if waiters are not in one queue.
+     *
+     * @param what the features that need that queue
+     */
     public void checkLines(String what) {
         if (!redis.hasLines()) {
             throw new UnsupportedOperationException("A quorum offers no " + what + ": they need one line in which all"

@@ -3,15 +3,14 @@ package io.github.redislocks.engine;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 
-/** Which lock it is, and how one object of it is to be acquired. */
+/** The keys and the settings of one lock object. */
 abstract class LockObject {
 
     final LockKeys keys;
     final boolean fair;
     final Settings own;
     /**
-     * Whether others wanted the lock the last time that Redis was asked; a guess that chooses which script to try
-     * first.
+     * Whether others wanted the lock when Redis was last asked: a guess, by which the script to try first is chosen.
      */
     boolean crowded;
 

@@ -65,7 +65,7 @@ public final class LockQueries {
         }
     }
 
-    /** Adds the threads that wait for the lock by an attempt, or have been granted it and not returned yet. */
+    /** Adds the threads that wait for the lock by an attempt, or have been granted it and have not returned yet. */
     void addQueuedThreads(LockKeys keys, Set<Thread> threads) {
         for (Attempt attempt : attempts.all()) {
             if (attempt.waits
@@ -94,7 +94,7 @@ public final class LockQueries {
         }
     }
 
-    /** Asks Redis whether anybody has the lock. */
+    /** Asks Redis whether the lock is held. */
     boolean isLocked(LockKeys keys) {
         return Inspections.held(look(keys, Scripts.locked(keys))) != null;
     }
@@ -117,7 +117,7 @@ public final class LockQueries {
         return true;
     }
 
-    /** Ends the hold, which was seen by a request of that time, at once if this client has it. */
+    /** If this client has the hold that a request of that time found, ends it at once. */
     private void endHere(LockKeys keys, Inspections.Held seen, long sentNanos) {
         for (Hold hold : holds.all()) {
             boolean same = hold.attempt == seen.attempt() && hold.owner.id.equals(seen.owner());

@@ -7,16 +7,19 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The news that the hold of a handle was lost. The library learns it first; what users made depend on the news runs by
- * itself, since that may block. Does not refer to the handle.
+ * The stages that complete when the hold of a handle is lost. The library's stage completes first. Users' code depends
+ * on a separate stage, on another thread, since it may block. This object does not refer to the handle.
  */
 public final class LossNews {
 
     public final CompletableFuture<LockLost> first = new CompletableFuture<>();
-    /** Null before somebody asks for the news. */
+    /** The users' stage; null until it is first asked for. */
     private volatile @Nullable CompletionStage<LockLost> forUsers;
 
-    /** A single stage for all calls: each stage would be kept for as long as the handle. */
+    /**
+     * The users' stage. All calls return the same one, since each further stage would stay in memory as long as the
+     * handle.
+     */
     public CompletionStage<LockLost> forUsers(LockClient client) {
         client.listen();
         CompletionStage<LockLost> stage = forUsers;

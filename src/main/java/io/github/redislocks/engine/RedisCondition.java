@@ -64,7 +64,7 @@ public final class RedisCondition implements Condition {
         return waitWith(WaitLimit.within(clock.nanoTime(), unit.toNanos(time), sync.retryForNanos()), null);
     }
 
-    /** Waits until a time of this machine's wall clock, as the JDK does. */
+    /** Waits until a time of this machine's wall clock, as the Conditions of the JDK do. */
     @Override
     @SuppressWarnings("JavaUtilDate") // Condition.awaitUntil takes a Date.
     public boolean awaitUntil(Date deadline) throws InterruptedException {

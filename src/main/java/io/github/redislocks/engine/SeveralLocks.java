@@ -31,17 +31,19 @@ import org.jspecify.annotations.Nullable;
  * Several locks, of which a thread or a handle has all or none. The invariants:
  *
  * <ul>
- *   <li>All owners ask for locks in one order, that of their names, so that nobody waits in a circle; before that by
- *       one request for all, which waits for nothing.
- *   <li>A call that returns has all: it renews the first locks while it waits for the others, and checks them again at
- *       the end.
+ *   <li>All owners ask for locks in one order, that of their names, so that no owners wait for each other in a circle.
+ *       Before that, one request asks for all locks, without waiting.
+ *   <li>A call that returns has all locks: it renews the first locks while it waits for the others, and checks them
+ *       again at the end.
  *   <li>A call that does not get all releases the locks that it has, in whatever way it ends; after an error the
  *       watchdog does.
  * </ul>
  */
 public final class SeveralLocks {
 
-    /** In place of holds: a lock was lost during the call. Nothing is held, and there is time for another try. */
+    /**
+     * Returned instead of holds: a lock was lost during the call. No lock is held, and there is time for another try.
+     */
     public static final Held[] LOST = {};
 
     private final List<Sync> parts;
@@ -76,7 +78,7 @@ public final class SeveralLocks {
         this.watchdog = watchdog;
     }
 
-    /** Each lock, in the order of their names. */
+    /** The locks, in the order of their names. */
     public List<Sync> parts() {
         return parts;
     }
@@ -85,7 +87,7 @@ public final class SeveralLocks {
         return names;
     }
 
-    /** The number of the lock with a name. */
+    /** The index of the lock with this name. */
     public int indexOf(String name) {
         int index = names.indexOf(name);
         if (index < 0) {
@@ -94,12 +96,16 @@ public final class SeveralLocks {
         return index;
     }
 
-    /** Waits as long as it takes; an interrupt ends that, or not. */
+    /**
+     * The limit of a call that waits as long as it takes.
+     *
+     * @param interruptible whether an interrupt ends the wait
+     */
     public WaitLimit limit(boolean interruptible) {
         return interruptible ? WaitLimit.interruptible(own.retryForNanos()) : WaitLimit.endless(own.retryForNanos());
     }
 
-    /** The limit of a try; a time of zero or less takes free ones only. */
+    /** The limit of a try; with a time of zero or less, it takes only free locks. */
     public WaitLimit limit(long waitNanos) {
         return WaitLimit.tryWithin(clock.nanoTime(), waitNanos, own.commandTimeoutNanos(), own.retryForNanos());
     }
@@ -112,11 +118,11 @@ public final class SeveralLocks {
     /**
      * Acquires all, or none.
      *
-     * @param owner the handle that wants them, or null for the calling thread, which enters once more what it has
-     * @param limit how long to wait for all of them together
-     * @param renewed whether the watchdog renews them; if not, the lease of each counts from the acquisition of the
-     *     last
-     * @return the holds in the order of the parts; null if one was busy; or {@link #LOST}
+     * @param owner the handle that wants the locks; null for the calling thread, which re-enters the locks that it has
+     * @param limit how long to wait for all locks together
+     * @param renewed whether the watchdog renews the holds; if not, the lease of each counts from the acquisition of
+     *     the last
+     * @return the holds in the order of the parts; null if a lock was busy; or {@link #LOST}
      */
     public Held @Nullable [] acquire(@Nullable HandleOwner owner, WaitLimit limit, boolean renewed)
             throws InterruptedException {
@@ -162,15 +168,15 @@ public final class SeveralLocks {
         return acquireEach(had, new Request(owner, limit, renewed));
     }
 
-    /** The wish of a caller, as of {@link #acquire(HandleOwner, WaitLimit, boolean)}. */
+    /** The parameters of {@link #acquire(HandleOwner, WaitLimit, boolean)}. */
     private record Request(@Nullable HandleOwner owner, WaitLimit limit, boolean renewed) {}
 
-    /** Whether an answer to a first request for one of them could still come in time. */
+    /** Whether the answer to a first request for a lock could still come in time. */
     private boolean hasTimeToAsk(WaitLimit limit) {
         return limit.timeoutNanos(clock.nanoTime(), own.commandTimeoutNanos()) > 0;
     }
 
-    /** Whether one request may take all: a thread that has any of them enters that once more. */
+    /** Whether one request may take all locks. It may not if the thread has one of them, which it has to re-enter. */
     private boolean mayTakeTogether(@Nullable HandleOwner owner) {
         if (Thread.currentThread().isInterrupted() || !together.isPossible(parts.size())) {
             return false;
@@ -234,7 +240,7 @@ public final class SeveralLocks {
         return true;
     }
 
-    /** Has the times of the holds count from now on, when the last has been acquired. */
+    /** Has the times of the holds count from now on. Called when the last lock has been acquired. */
     void complete(Held[] had, WaitLimit limit, boolean renewed) {
         int last = had.length - 1;
         for (int i = 0; i < last; i++) {
@@ -249,13 +255,13 @@ public final class SeveralLocks {
         }
     }
 
-    /** By when what follows the last acquisition is to be answered. */
+    /** The time by which the requests after the last acquisition must be answered. */
     private long byNanos(WaitLimit limit) {
         long now = clock.nanoTime();
         return now + limit.timeoutNanos(now, own.commandTimeoutNanos());
     }
 
-    /** Whether all can be relied upon now. */
+    /** Whether all holds are valid now. */
     public boolean areHeld(Held[] held) {
         for (int i = 0; i < held.length; i++) {
             if (!parts.get(i).isValid(held[i])) {
@@ -266,9 +272,9 @@ public final class SeveralLocks {
     }
 
     /**
-     * Throws if one is lost, which the exception names.
+     * Throws if a hold is lost; the exception names it.
      *
-     * @return false if none is lost, but one is just being released
+     * @return false if no hold is lost, but one is being released
      */
     public boolean ensureHeld(Held[] held) {
         boolean valid = true;
@@ -283,7 +289,7 @@ public final class SeveralLocks {
         return valid;
     }
 
-    /** Until when all can be relied upon, from now; 0 if one cannot. */
+    /** For how long all holds are valid from now on; 0 if one is not. */
     public long remainingNanos(Held[] held) {
         long least = Long.MAX_VALUE;
         for (int i = 0; i < held.length; i++) {
@@ -339,11 +345,12 @@ public final class SeveralLocks {
     }
 
     /**
-     * Ends all: those that nobody waits for by one request, the others one by one, the last first. Then throws what was
-     * met: of several losses the first, to which the others are added as suppressed. Waits for one command timeout at
-     * most.
+     * Releases all holds: the locks without waiters by one request, then the others one by one, the last first. If
+     * releases fail, throws afterwards: the first loss, with the others as suppressed exceptions; but an Error before
+     * any loss. Waits for one command timeout at most.
      *
-     * @param keptMillis how long after the holds began the locks stay taken; 0 if not at all, as for all threads
+     * @param keptMillis how long after the beginning of the holds the locks stay taken; 0 to free them at once, which
+     *     is always so for holds of threads
      */
     public void release(Held[] held, long keptMillis) {
         keepFor(held, keptMillis);
@@ -394,14 +401,14 @@ public final class SeveralLocks {
         }
     }
 
-    /** Before anything else, so that the watchdog knows after an error. */
+    /** Notes first how long the locks stay taken, so that the watchdog knows the time after an error. */
     private static void keepFor(Held[] held, long keptMillis) {
         for (int i = 0; keptMillis > 0 && i < held.length; i++) {
             ((Hold) held[i]).keepFor(keptMillis);
         }
     }
 
-    /** The outcome of the request that frees several locks: their holds, and the answer, if there was one. */
+    /** The outcome of the request that frees several locks: the holds, and the answer, if there was one. */
     private record Freed(
             List<Hold> holds,
             @Nullable Reply reply,
@@ -419,9 +426,9 @@ public final class SeveralLocks {
     }
 
     /**
-     * Frees by one request those locks for which nobody waits.
+     * Frees the locks without waiters by one request.
      *
-     * @param begun where those are put whose end has begun
+     * @param begun receives the holds whose release has begun
      */
     private Freed freeTogether(Held[] held, @Nullable Ending[] begun, long by) {
         if (!together.isPossible(held.length)) {
@@ -460,7 +467,7 @@ public final class SeveralLocks {
     /**
      * As {@link #release}, without waiting.
      *
-     * @param onEnd gets once whether all were released without a loss, on the executor of handles
+     * @param onEnd called once with whether all were released without a loss, on the executor of handles
      */
     public void releaseLater(Held[] held, long keptMillis, Consumer<Boolean> onEnd) {
         keepFor(held, keptMillis);
@@ -478,7 +485,7 @@ public final class SeveralLocks {
         }
     }
 
-    /** The ends of several releases. */
+    /** Counts the ends of several releases, and reports the last. */
     private static final class Ends implements Consumer<Boolean> {
 
         private final AtomicInteger left;

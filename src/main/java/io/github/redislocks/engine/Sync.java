@@ -44,7 +44,7 @@ public class Sync extends LockObject {
         return keys;
     }
 
-    /** How long an outage may last before a call without a time limit fails. */
+    /** How long an outage may last until a call without a time limit fails. */
     public long retryForNanos() {
         return own.retryForNanos();
     }
@@ -54,12 +54,12 @@ public class Sync extends LockObject {
         return own.maxHoldMillis();
     }
 
-    /** The lease of acquisitions that name none. */
+    /** The lease of acquisitions for which the caller chooses none. */
     public long leaseMillis() {
         return own.leaseMillis();
     }
 
-    /** Checks a lease that a caller names against the restart delay of the servers, and returns it in milliseconds. */
+    /** Checks a lease that a caller chose against the restart delay of the servers, and returns it in milliseconds. */
     public long checkLease(Duration lease, long millis) {
         long memory = engine.memoryMillis();
         if (millis > memory) {
@@ -72,7 +72,11 @@ public class Sync extends LockObject {
         return millis;
     }
 
-    /** Throws if waiters do not stand in one queue, which the named feature needs. */
+    /**
+     * Throws if waiters are not in one queue.
+     *
+     * @param what the feature that needs that queue
+     */
     public void checkLines(String what) {
         engine.checkLines(what);
     }
@@ -115,23 +119,23 @@ public class Sync extends LockObject {
         return acquire(limit(waitNanos), leaseMillis, renewed) != null;
     }
 
-    /** The limit of a try; a time of zero or less takes a free lock only. */
+    /** The limit of a try; with a time of zero or less, it takes only a free lock. */
     public WaitLimit limit(long waitNanos) {
         long now = engine.clock().nanoTime();
         return WaitLimit.tryWithin(now, waitNanos, engine.commandTimeoutNanos(), own.retryForNanos());
     }
 
-    /** Counts a re-entry or acquires, without a request; null if Redis has to be asked. */
+    /** Counts a re-entry or acquires the lock, without a request; null if Redis has to be asked. */
     protected @Nullable Held enterHere(long leaseMillis, boolean renewed) {
         return engine.entries.enteredHere(this, leaseMillis, renewed);
     }
 
-    /** Acquires for the calling thread, or enters once more, with a request. Null if the lock was busy. */
+    /** Acquires the lock for the calling thread with a request, or re-enters it. Null if the lock was busy. */
     protected @Nullable Held acquire(WaitLimit limit, long leaseMillis, boolean renewed) throws InterruptedException {
         return engine.entries.acquired(this, limit, leaseMillis, renewed);
     }
 
-    /** Acquires for the calling thread, or enters once more. Null if the lock was busy. */
+    /** Acquires the lock for the calling thread, or re-enters it. Null if the lock was busy. */
     @Nullable
     final Held acquire(WaitLimit limit, boolean renewed) throws InterruptedException {
         Held entered = Thread.currentThread().isInterrupted() ? null : enterHere(own.leaseMillis(), renewed);
@@ -143,17 +147,19 @@ public class Sync extends LockObject {
         return own.relockAfterLoss();
     }
 
-    /** For how long a lock is kept that no thread uses. */
+    /** For how long an unused lock is kept. */
     protected final long residencyNanos() {
         return own.residencyNanos();
     }
 
-    /** Throws if an interrupt has ended a wait that has not begun. */
+    /** Throws if the thread was interrupted before its wait has begun, and an interrupt ends the wait. */
     protected final void throwIfInterrupted(WaitLimit limit) throws InterruptedException {
         engine.entries.throwIfInterrupted(this, limit);
     }
 
-    /** Acquires in Redis for an owner that does not hold the lock. Notifies no listeners. Null if the lock was busy. */
+    /**
+     * Acquires the lock in Redis for an owner that does not hold it. Notifies no listeners. Null if the lock was busy.
+     */
     protected final @Nullable Hold attempt(Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
             throws InterruptedException {
         return engine.entries.attempt(this, owner, request, limit, lost);
@@ -174,7 +180,7 @@ public class Sync extends LockObject {
         return engine.entries.heard(this, way);
     }
 
-    /** Extends a hold as a re-entry does, and counts nothing; false if it turned out to be lost. */
+    /** Extends a hold as a re-entry does, without counting; returns false if the hold turned out to be lost. */
     protected final boolean prolong(Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
             throws InterruptedException {
         return engine.entries.prolong(this, hold, limit, leaseMillis, renewed);
@@ -199,7 +205,7 @@ public class Sync extends LockObject {
         engine.exits.released(this, held, atNanos);
     }
 
-    /** Acquires for a handle, for which the calling thread waits. Null if the lock was busy. */
+    /** Acquires the lock for a handle, while the calling thread waits. Null if the lock was busy. */
     public @Nullable Hold acquire(HandleOwner owner, WaitLimit limit, boolean renewed) throws InterruptedException {
         return engine.entries.acquire(this, owner, limit, renewed);
     }
@@ -208,7 +214,7 @@ public class Sync extends LockObject {
         unlock(possession(), Exits.NEVER);
     }
 
-    /** Unlocks once. The release goes on in the background if Redis has not answered by the given time. */
+    /** Unlocks once. If Redis has not answered by {@code byNanos}, the release goes on in the background. */
     protected void unlock(Held held, long byNanos) {
         engine.exits.unlock(this, (Hold) held, byNanos);
     }
@@ -218,12 +224,19 @@ public class Sync extends LockObject {
         return engine.exits.undo(this, (Hold) held, byNanos);
     }
 
-    /** Ends the renewal: the hold lasts for its lease from now on, or for the rest of it if Redis does not answer. */
+    /**
+     * Ends the renewal: the hold lasts for its lease from now on, or for the rest of its present lease if Redis does
+     * not answer.
+     */
     protected void fix(Held held, long byNanos) {
         engine.exits.fix(this, (Hold) held, byNanos);
     }
 
-    /** Ends the last acquisition after an error. The count is that from before the end began. */
+    /**
+     * Ends the last acquisition after an error.
+     *
+     * @param count the hold count before the end of the acquisition began
+     */
     protected void strand(Held held, int count) {
         engine.exits.strand((Hold) held, count);
     }
@@ -252,7 +265,7 @@ public class Sync extends LockObject {
         return engine.entries.rescued(this);
     }
 
-    /** Checks a time that the lock is to stay taken after its release, and returns it in milliseconds. */
+    /** Checks the time for which the lock stays taken after its release, and returns it in milliseconds. */
     public long checkKept(Duration sinceAcquired) {
         if (!engine.hasLines()) {
             throw new UnsupportedOperationException("A quorum offers no releaseAfter: its masters end their votes one"
@@ -263,9 +276,9 @@ public class Sync extends LockObject {
     }
 
     /**
-     * Releases a handle's hold; to be called once.
+     * Releases a handle's hold. Call once.
      *
-     * @param keptMillis how long after the hold began the lock stays taken; 0 if not at all
+     * @param keptMillis how long after the beginning of the hold the lock stays taken; 0 to free it
      */
     public void releaseHandle(Hold hold, long keptMillis) {
         engine.exits.releaseHandle(this, hold, keptMillis, Exits.NEVER);
@@ -274,7 +287,7 @@ public class Sync extends LockObject {
     /**
      * As {@link #releaseHandle}, without waiting.
      *
-     * @param onEnd gets whether the hold was released without a loss, on the executor of handles
+     * @param onEnd called with whether the hold was released without a loss, on the executor of handles
      */
     public void releaseHandleLater(Hold hold, long keptMillis, Consumer<Boolean> onEnd) {
         engine.exits.releaseHandleLater(this, hold, keptMillis, onEnd);
@@ -285,7 +298,7 @@ public class Sync extends LockObject {
         return engine.isValid((Hold) held);
     }
 
-    /** For how long the possession is valid from now on; 0 if it is not. */
+    /** For how long the possession is valid from now on; 0 if it is not valid. */
     public final long remainingNanos(Held held) {
         return isValid(held) ? Math.max(0, held.deadlineNanos() - engine.clock().nanoTime()) : 0;
     }

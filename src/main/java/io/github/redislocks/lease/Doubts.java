@@ -8,22 +8,25 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The locks of which somebody has changed the key, so that Redis is to be asked whether they are still held. Noted by
- * any thread and taken by the watchdog, for one walk each.
+ * The locks whose keys another client has changed, so that Redis has to be asked whether they are still held. Any
+ * thread notes such a lock. The watchdog takes the locks that were noted, for one inspection.
  */
 final class Doubts {
 
-    /** The least time between two takings, so that a key that changes all the time is not asked for all the time. */
+    /**
+     * The least time between two calls of {@link #take} that take locks, so that a key that changes all the time does
+     * not cause requests all the time.
+     */
     private static final long PAUSE_NANOS = 10_000_000;
 
     private final Set<String> noted = ConcurrentHashMap.newKeySet();
     private volatile boolean allNoted;
     private Set<String> taken = Set.of();
     private boolean allTaken;
-    /** The earliest time of the next taking. */
+    /** The earliest time at which locks are taken again. */
     private volatile long nextNanos;
 
-    /** Notes a lock; null: all of them. Returns the time of the next taking: most locks are those of unlocks. */
+    /** Notes a lock, or all locks if {@code lock} is null. Returns when the watchdog may take it. */
     long add(@Nullable String lock) {
         if (lock == null) {
             allNoted = true;
@@ -33,7 +36,7 @@ final class Doubts {
         return nextNanos;
     }
 
-    /** Takes what was noted, unless that was just done; returns when it has to be done again. */
+    /** Takes the locks that were noted, unless a call has just done so; returns when to call this again. */
     long take(long now) {
         taken = Set.of();
         allTaken = false;
@@ -57,7 +60,7 @@ final class Doubts {
         return Long.MAX_VALUE;
     }
 
-    /** Whether the lock of a hold was among what was taken last. */
+    /** Whether the last call of {@link #take} took the lock of a hold. */
     boolean has(Hold hold) {
         return allTaken || (!taken.isEmpty() && taken.contains(hold.lock()));
     }

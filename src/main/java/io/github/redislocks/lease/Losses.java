@@ -19,9 +19,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Decides whether holds are still valid, and does once what follows from a loss: passes on the turn, tells listeners.
- */
+/** Decides whether holds are still valid. After a loss, passes on the local turn and notifies the listeners, once. */
 public final class Losses {
 
     private final Clock clock;
@@ -29,10 +27,14 @@ public final class Losses {
     final EventNotifier events;
     private final Runnable onProlonged;
     private final AtomicLong lastLostAttempt = new AtomicLong();
-    /** A hold that a renewal may have prolonged in Redis, or may still prolong. */
+    /** Lost holds that a renewal may have prolonged in Redis, or may still prolong. */
     private final Queue<Hold> prolonged = new ConcurrentLinkedQueue<>();
 
-    /** Makes it; {@code onProlonged} is run when a lost hold is to be ended in Redis: it wakes the watchdog. */
+    /**
+     * Makes the part of one client.
+     *
+     * @param onProlonged runs when a lost hold has to be ended in Redis: it wakes the watchdog
+     */
     public Losses(Clock clock, Turns turns, EventNotifier events, Runnable onProlonged) {
         this.clock = clock;
         this.turns = turns;
@@ -63,14 +65,17 @@ public final class Losses {
         return false;
     }
 
-    /** Declares a hold lost that Redis does not have, unless it has ended already, also by its deadline. */
+    /**
+     * Declares a hold lost that Redis does not have. If its deadline has passed, it is lost for that reason; a hold
+     * that has ended stays as it is.
+     */
     public void taken(Hold hold) {
         if (isValid(hold)) {
             lose(hold, LockLost.Reason.TAKEN);
         }
     }
 
-    /** Declares a hold lost, unless it has ended already; true if this call ended it. */
+    /** Declares a hold lost, unless it has ended already; returns true if this call ended it. */
     public boolean lose(Hold hold, LockLost.Reason reason) {
         boolean first = hold.lose(reason);
         if (first) {
@@ -80,8 +85,8 @@ public final class Losses {
     }
 
     /**
-     * Does once what follows from a loss: ends the local turn and tells the listeners. If an error prevents that, the
-     * watchdog does it later.
+     * Ends the local turn and notifies the listeners after a loss, once. If an error prevents this, the watchdog does
+     * it later.
      */
     public void ended(Hold hold) {
         LockLost.Reason reason = hold.lossReason();
@@ -136,35 +141,35 @@ public final class Losses {
         return !prolonged.isEmpty();
     }
 
-    /** The next lost hold that is to be ended in Redis; null if there is none. Of the watchdog. */
+    /** The next lost hold that has to be ended in Redis; null if there is none. Called by the watchdog. */
     @Nullable
     Hold nextProlonged() {
         return prolonged.peek();
     }
 
-    /** Notes that the next one is seen to. */
+    /** Notes that the end of this hold in Redis has been started. */
     void isSeenTo() {
         prolonged.poll();
     }
 
-    /** Ends the local turn with a hold that was lost, unless that ends with its release. */
+    /** Ends the local turn of a hold that was lost, unless its release, which goes on, ends the turn. */
     public void endTurn(Hold hold) {
         if (!hold.isReleasedTooLate()) {
             turns.exit(hold.keys(), hold.attempt);
         }
     }
 
-    /** Notes, before the turn ends, that what an attempt led to is lost. */
+    /** Notes that the hold of an attempt is lost. Call before the turn ends. */
     public void noteLost(long attempt) {
         lastLostAttempt.accumulateAndGet(attempt, Math::max);
     }
 
-    /** Tells the listeners of a loss. */
+    /** Notifies the listeners of a loss. */
     public void tell(LockLost loss, LossSubject subject) {
         events.lost(loss, subject);
     }
 
-    /** Tells once that a hold ends soon, since it may not last for ever. */
+    /** Notifies the listeners, once for each hold, that the hold soon reaches its {@code maxHold}. */
     void isEnding(Hold hold, long now) {
         // Set the mark first: otherwise, after an error below, every inspection would notify the listeners again.
         hold.warned();
@@ -172,7 +177,7 @@ public final class Losses {
     }
 
     /**
-     * The highest attempt whose hold was lost after lock() had returned. What a later attempt left in Redis is no loss.
+     * The highest attempt whose hold was lost after lock() had returned. A hold in Redis of a later attempt is no loss.
      */
     public long lastLostAttempt() {
         return lastLostAttempt.get();
@@ -184,7 +189,7 @@ public final class Losses {
         return had != null && had.isLost();
     }
 
-    /** Tells that the calling thread has forced a lock open. */
+    /** Notifies the listeners that the calling thread has forced a lock open. */
     public void forced(LockKeys keys, long token, String clientId) {
         events.forced(keys, token, clientId);
     }
@@ -194,17 +199,17 @@ public final class Losses {
         return events.isHeard();
     }
 
-    /** Tells the listeners that the client has given up a lock that it kept. */
+    /** Notifies the listeners that the client has given up a lock that it kept. */
     public void givenUp(Supplier<LockGivenUp> told) {
         events.givenUp(told);
     }
 
-    /** Waits until the listeners have been told of the losses so far, for the given time at most. */
+    /** Waits until the listeners have been notified of the losses so far, at most for {@code limit}. */
     public void awaitTold(Duration limit) {
         events.awaitTold(limit);
     }
 
-    /** The exception that tells the calling thread how it lost this hold. */
+    /** Makes the exception that says how the calling thread lost this hold. */
     public static LockLostException exception(Held hold) {
         LockLost.Reason reason = hold.lossReason();
         return new LockLostException(hold.loss(reason == null ? LockLost.Reason.EXPIRED : reason));

@@ -32,21 +32,21 @@ public final class Renewals implements Task {
     public static final int BATCH = 32;
 
     /**
-     * How long the watchdog rests after a walk, for each hold beyond the first thousand: about 100 times as long as it
-     * takes to look at one. The rest follows from the number of holds and not from the time of the walk, which says
-     * nothing on a busy machine.
+     * How long the watchdog rests after an inspection, for each hold beyond the first thousand: about 100 times as long
+     * as the inspection of one hold takes. The rest depends on the number of holds, and not on the duration of the
+     * inspection, which means nothing on a busy machine.
      */
     private static final long REST_NANOS = 4_000;
 
     private static final long FEW = 1_000;
 
     private static final long MIN_PAUSE_NANOS = 10_000_000;
-    /** By how much the next renewal of each batch of a walk is earlier than that of the batch before. */
+    /** By how much the next renewal of each batch of an inspection is earlier than that of the previous batch. */
     private static final long SPREAD_NANOS = 1_000_000;
 
-    /** How many losses are remembered for owners that have not called since. */
+    /** How many losses are remembered for owners that have not called the library since. */
     public static final int LOSSES = 100_000;
-    /** When what could not be told yet is tried again. */
+    /** The pause before a report that failed is tried again. */
     private static final long UNTOLD_NANOS = 100_000_000;
     /** The time between two checks whether the thread of a lost hold is still alive. */
     private static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
@@ -60,13 +60,13 @@ public final class Renewals implements Task {
     private final Rescue rescue;
     private final int fenceRefreshSeconds;
     private final int remembered;
-    /** The shortest lease of all locks that were made, which limits the rest. */
+    /** The shortest lease of all locks that were made, which limits the watchdog's rest. */
     private final AtomicLong shortestLeaseMillis;
 
     private final Doubts doubts = new Doubts();
-    /** How often Redis had become another server when the last walk began. */
+    /** The number of failovers when the last inspection began. */
     private int lastFailoverEpoch;
-    /** When the releases that are remembered were last forgotten. */
+    /** When remembered releases were last forgotten. */
     private long forgotNanos;
 
     /** Continues the work on a hold that its thread cannot do itself. */
@@ -82,7 +82,11 @@ public final class Renewals implements Task {
         void releaseAgain(Holds.Released released);
     }
 
-    /** Makes the task; {@code remembered} is the number of losses that are remembered. */
+    /**
+     * Makes the task.
+     *
+     * @param remembered the number of losses that are remembered
+     */
     public Renewals(RedisAccess access, Holds holds, Losses losses, Rescue rescue, int remembered) {
         this.clock = access.clock();
         this.settings = access.settings();
@@ -103,8 +107,8 @@ public final class Renewals implements Task {
     }
 
     /**
-     * Asks Redis at once for a hold that is said to be forced. A message is a hint only, so it is the answer that
-     * counts.
+     * Asks Redis at once about a hold that was forced open according to a message. The message is only a hint; the
+     * answer of Redis decides.
      *
      * @return whether there is such a hold
      */
@@ -118,7 +122,10 @@ public final class Renewals implements Task {
         return false;
     }
 
-    /** Asks Redis at once for the holds of handles, which may have been forced unheard; whether there are any. */
+    /**
+     * Asks Redis at once about the holds of handles, which may have been forced open while no message could arrive;
+     * returns whether there are any.
+     */
     public boolean askForHandles() {
         boolean any = false;
         for (Hold hold : holds.all()) {
@@ -136,8 +143,8 @@ public final class Renewals implements Task {
     }
 
     /**
-     * Has the next inspection ask Redis for the hold of a lock whose key somebody has changed; null: for all holds.
-     * Returns the time at which that inspection is due.
+     * Has the next inspection ask Redis about the hold of a lock whose key another client has changed, or about all
+     * holds if {@code lock} is null. Returns the time at which that inspection is due.
      */
     public long doubt(@Nullable String lock) {
         return doubts.add(lock);
@@ -239,7 +246,10 @@ public final class Renewals implements Task {
         return next <= 0 ? now : next;
     }
 
-    /** Ends lost holds in Redis that renewals have made last, or may: others would wait for those leases. */
+    /**
+     * Ends lost holds in Redis that renewals have prolonged, or may prolong. Otherwise others would wait for those
+     * leases.
+     */
     private void endProlonged() {
         for (Hold hold = losses.nextProlonged(); hold != null; hold = losses.nextProlonged()) {
             rescue.leaveLater(hold);
@@ -252,8 +262,8 @@ public final class Renewals implements Task {
     }
 
     /**
-     * Whether the next renewal is at most one retry pause away. If it is not, and a failover came since, then the
-     * schedule came from the old master: the hold is renewed now.
+     * Whether the next renewal is at most one retry pause away. If it is not, and a failover came since, then the time
+     * was set by a reply of the old master, so the hold is renewed now.
      */
     private boolean isAskedSoon(Hold hold) {
         // Read the clock again: the failure that set this time may have come after the inspection began.
@@ -278,7 +288,7 @@ public final class Renewals implements Task {
         return hold.secondsSinceFenceRefresh(now) > fenceRefreshSeconds;
     }
 
-    /** Keeps the record of a loss while its thread lives and may ask for it; returns when to check again. */
+    /** Keeps the record of a loss while its thread lives, which may still unlock; returns when to check again. */
     private long age(Hold hold, long now) {
         if (!hold.owner.isAlive()) {
             holds.forget(hold);
@@ -304,7 +314,7 @@ public final class Renewals implements Task {
         }
     }
 
-    /** A renewal of some holds, or the confirmation of a grant. Both send the same: a request for the wanted lease. */
+    /** A renewal of some holds, or the confirmation of a grant. Both send the same request, for the wanted lease. */
     private final class Renewal implements Job {
 
         private final List<Hold> holds;
@@ -375,8 +385,8 @@ public final class Renewals implements Task {
         }
 
         /**
-         * News of keys comes by the mailbox, and so do recalls; for a hold that is just to be watched that is no
-         * question yet.
+         * Whether the holds rely on messages of the mailbox: recalls, and reports of changed keys. The latter do not
+         * matter yet for a hold that is only about to be watched.
          */
         @Override
         public boolean wantsPing() {
@@ -457,8 +467,8 @@ public final class Renewals implements Task {
         }
 
         /**
-         * How much earlier the next renewal is, so that many holds that began together are renewed at more and more
-         * different times.
+         * By how much the next renewal is earlier than usual. So the renewals of many holds that began together spread
+         * over time.
          */
         private long spreadNanos() {
             return Math.min(batch * SPREAD_NANOS, settings.renewalNanos() / 8);

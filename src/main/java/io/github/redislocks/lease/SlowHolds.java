@@ -14,13 +14,13 @@ import java.util.Iterator;
 /** The watchdog task that logs holds which have lasted for long, each once, while they last. Asks no server. */
 public final class SlowHolds implements Task {
 
-    /** Walks over the holds are at least this part of the time apart. */
+    /** Two inspections are apart by at least the slow time divided by this. */
     private static final long PARTS = 8;
 
     private final Holds holds;
     private final long slowNanos;
     private final BackgroundLog log;
-    /** The holds that were logged and still last; of the watchdog's thread, as the time. */
+    /** The holds that were logged and still last. This and the time are used by the watchdog's thread only. */
     private final IdentityHashMap<Held, Boolean> told = new IdentityHashMap<>();
 
     private long nextNanos;
@@ -61,7 +61,7 @@ public final class SlowHolds implements Task {
         return nextNanos;
     }
 
-    /** After an error the next walk logs the hold. */
+    /** Logs a hold. After an error, the next inspection logs it. */
     private void tell(Held hold, long now) {
         boolean noted = false;
         told.put(hold, true);

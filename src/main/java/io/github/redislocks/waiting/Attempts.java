@@ -23,7 +23,7 @@ public final class Attempts {
     private final Watchdog watchdog;
     private final ConcurrentMap<Long, Attempt> underWay = new ConcurrentHashMap<>();
     private final AtomicLong numbers = new AtomicLong();
-    /** How many have begun that are to get a hold back from a Condition. */
+    /** How many attempts have begun that get a hold back after a wait in a Condition. */
     private final AtomicLong inConditions = new AtomicLong();
     /** After how long the watchdog looks at an attempt that has begun. */
     private final long lookNanos;
@@ -86,8 +86,8 @@ public final class Attempts {
     }
 
     /**
-     * Whether the thread of an attempt has something to do now, and does not only wait for time to pass. For whoever
-     * moves time in a test.
+     * Whether the thread of an attempt has something to do now, and does not only wait for time to pass. For tests that
+     * move the clock.
      *
      * @param parkedUntil until when the thread is parked by the client's clock; 0 if it is not
      */
@@ -97,7 +97,7 @@ public final class Attempts {
         return !waits && isUnderWay(attempt);
     }
 
-    /** How many attempts have begun so far that are to get a hold back from a Condition. */
+    /** How many attempts have begun so far that get a hold back after a wait in a Condition. */
     public long begunInConditions() {
         return inConditions.get();
     }
@@ -117,7 +117,7 @@ public final class Attempts {
         return underWay.isEmpty();
     }
 
-    /** How many are under way. */
+    /** The number of attempts that are under way. */
     public int count() {
         return underWay.size();
     }
@@ -142,7 +142,7 @@ public final class Attempts {
     }
 
     /**
-     * Makes an attempt fail if the client is closed. To be called for an attempt that continues after a grant was taken
+     * Makes an attempt fail if the client is closed. Call this for an attempt that continues after a grant was taken
      * back: while it had a verdict, {@link #close} could not end it.
      */
     public void failIfClosed(Attempt attempt) {
@@ -161,7 +161,9 @@ public final class Attempts {
         return closed;
     }
 
-    /** Refuses new attempts and fails those under way, except those that get a hold back from a Condition. */
+    /**
+     * Refuses new attempts and fails those under way, except those that get a hold back after a wait in a Condition.
+     */
     public void drain() {
         draining = true;
         for (Attempt attempt : underWay.values()) {

@@ -20,35 +20,42 @@ abstract class BackgroundRequest extends PendingCommand {
     private volatile boolean sent;
     private volatile boolean ended;
     private volatile boolean dropped;
-    /** Written before it has ended. */
+    /** Written before {@link #ended}. */
     private @Nullable Reply reply;
 
     private @Nullable RedisException failure;
     private long sentNanos;
 
-    /** PatienceNanos: after which it is not sent any more. */
+    /**
+     * Makes a request.
+     *
+     * @param patienceNanos how long it may wait to be sent
+     */
     BackgroundRequest(Clock clock, MonitoredRedis monitored, Attempt attempt, long patienceNanos) {
         super(clock, attempt.keys.lock(), clock.nanoTime() + patienceNanos);
         this.monitored = monitored;
         this.attempt = attempt;
     }
 
-    /** The call, made just before it is sent. */
+    /** Makes the call just before it is sent. */
     abstract Call request(long nanos, long timeoutNanos);
 
-    /** Told the answer. */
+    /** Called with the answer. */
     abstract void heard(Reply answer, long nanos);
 
-    /** Told that there was none, or that too few replicas confirmed it. */
+    /** Called if there was no answer, or if too few replicas confirmed the request. */
     abstract void missed(RedisException why);
 
-    /** Notes that it may have run, since nobody hears what became of it; nothing if it can take no lock. */
+    /**
+     * Notes that the request may have run, since nobody receives its outcome. Does nothing for a request that can take
+     * no lock.
+     */
     void mayHaveRun() {}
 
-    /** Takes out of Redis what it may have done there, since it has ended after it was dropped. */
+    /** Takes out of Redis what the request may have done there. Called if the request ends after it was dropped. */
     void leave() {}
 
-    /** Whether a copy of it was sent. */
+    /** Whether a copy of the request was sent. */
     final boolean wasSent() {
         return sent;
     }
@@ -57,7 +64,7 @@ abstract class BackgroundRequest extends PendingCommand {
         return ended;
     }
 
-    /** Tells what became of it, which may throw. */
+    /** Delivers the outcome, which may throw. */
     final void deliver() {
         Reply answer = reply;
         RedisException missed = failure;
@@ -75,7 +82,10 @@ abstract class BackgroundRequest extends PendingCommand {
         }
     }
 
-    /** Call after an error, of which the caller hears nothing: a request that was not sent is not sent any more. */
+    /**
+     * Drops the request after an error, since its outcome will not be delivered. If it was not sent, it is not sent any
+     * more.
+     */
     final void drop() {
         dropped = true;
         if (sent) {

@@ -39,12 +39,12 @@ import org.jspecify.annotations.Nullable;
 public final class Handoff implements Renewals.Rescue {
 
     /**
-     * How long a caller that gives up or unlocks waits until nothing of its attempt is left in Redis; after that the
-     * background goes on.
+     * How long a caller that gives up or unlocks waits until nothing of its attempt is left in Redis. After that, the
+     * work goes on in the background.
      */
     private static final long MOMENT_NANOS = 50_000_000;
 
-    /** After which replicas are asked again whether they know that a lock is kept. */
+    /** The pause before replicas are asked again whether they know that a released lock stays taken. */
     private static final long UNCONFIRMED_PAUSE_NANOS = 1_000_000_000;
 
     private final Clock clock;
@@ -77,8 +77,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * The successor to name in a hold's release, which Redis may know from now on; null if there is none, if the hold's
-     * attempt is in doubt, or if the lock is to stay taken.
+     * Chooses the successor that a hold's release names; from now on Redis may know it. Null if there is none, if the
+     * hold's attempt is in doubt, or if the lock is to stay taken.
      */
     @Nullable
     public Attempt successor(Hold hold) {
@@ -127,9 +127,9 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Passes the local turn on according to the reply to a release. If the named successor has given up meanwhile, it
-     * is out of Redis when this returns, unless that takes longer than a moment. Otherwise an unlock could leave a lock
-     * behind that nobody holds and that is not free.
+     * Passes the local turn on according to the reply to a release. If the named successor has given up meanwhile,
+     * takes it out of Redis, and waits for that a moment at most. Otherwise, after unlock() has returned, the lock
+     * could be neither held nor free.
      */
     public void handOn(
             LockKeys keys,
@@ -147,8 +147,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Gives the local turn to the successor. If Redis has granted it the lock or queued it but the successor has given
-     * up, returns the successor, and the turn stays where it is; otherwise returns null.
+     * Gives the local turn to the successor, and returns null. But if Redis has granted it the lock or queued it, and
+     * the successor has given up, returns the successor, and the turn stays where it is.
      */
     private @Nullable Attempt inherit(
             LockKeys keys,
@@ -204,7 +204,7 @@ public final class Handoff implements Renewals.Rescue {
         attempts.end(attempt);
     }
 
-    /** As {@link #depart}, and waits for nothing. */
+    /** As {@link #depart}, without waiting. */
     public void departLater(Attempt attempt) {
         if (localQueue.leave(attempt) != LocalQueue.Left.WAITING) {
             leaves(attempt, redis.of(attempt.keys.lock()).silence(clock.nanoTime()) > 0, null);
@@ -221,8 +221,9 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Begins to take an attempt out of Redis; returns whether it may have anything there. {@code away} says that Redis
-     * does not answer at present.
+     * Begins to take an attempt out of Redis; returns whether it may have anything there.
+     *
+     * @param away whether Redis does not answer at present
      */
     private boolean leaves(Attempt attempt, boolean away, @Nullable Remainder rest) {
         Turn turn = away || !attempt.mayExistInRedis() || attempt.isInDoubt() ? null : new Turn(attempt.number);
@@ -237,8 +238,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Takes an attempt whose call ends by an exception or error out of the local queue and out of Redis. If that meets
-     * an error again, the watchdog does the rest.
+     * Takes an attempt whose call ends by an exception or error out of the local queue and out of Redis. After a
+     * further error, the watchdog does the rest.
      */
     public void abandon(Attempt attempt) {
         try {
@@ -272,13 +273,13 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** Ends an attempt for its caller, who has gone; waits for nothing. */
+    /** Ends an attempt on behalf of its caller, which an error has ended. Does not wait. */
     public void rescue(Attempt attempt) {
         leaveForGood(attempt);
         departLater(attempt);
     }
 
-    /** Continues a release that the owner's thread could not end, or not even begin. Called by the watchdog. */
+    /** Continues or begins a release that the owner's thread could not complete. Called by the watchdog. */
     @Override
     public void rescue(Hold hold) {
         hold.beginRelease(clock.nanoTime());
@@ -291,8 +292,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Releases holds of which no caller was told. Returns when that is done, or a moment after the given time if that
-     * has passed, or after a moment, and leaves the rest to the background.
+     * Releases holds that no caller got. Returns when they are released. Waits for that a moment at most, counted from
+     * {@code byNanos} if that time has passed; the rest is done in the background.
      */
     public void giveBack(List<Hold> holdsOfNobody, long byNanos) {
         Remainder rest = new Remainder(holdsOfNobody.size());
@@ -315,7 +316,7 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** Waits a moment from the given time on; an interrupt does not end the wait and is kept. */
+    /** Waits for a moment from {@code fromNanos} on. An interrupt does not end the wait; its flag is set again. */
     private void await(Remainder rest, long fromNanos) {
         long until = fromNanos + MOMENT_NANOS;
         boolean interrupted = false;
@@ -328,7 +329,10 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** Takes an attempt that has ended out of Redis, in the background; if it led to a hold, after that has ended. */
+    /**
+     * Takes an attempt that has ended out of Redis, in the background. If it led to a hold, does so after the hold has
+     * ended.
+     */
     public void leaveLater(Attempt attempt) {
         watchdog.run(new Leave(attempt, null, null));
     }
@@ -355,19 +359,22 @@ public final class Handoff implements Renewals.Rescue {
      *
      * @param keep whether the successor goes before waiters of other clients
      * @param untilNanos the deadline of the hold
-     * @param onEnd gets once whether the hold ends without a loss, as soon as that is known: by the first answer, or
-     *     because there was none
+     * @param onEnd called once with whether the hold ends without a loss, as soon as that is known: after the first
+     *     answer, or once it is clear that none comes
      */
     public void release(Hold hold, boolean keep, long untilNanos, ReleaseEnd onEnd) {
         watchdog.run(new FirstRelease(hold, releaseOf(hold, keep), untilNanos, onEnd));
     }
 
-    /** Whether the ends of several holds may leave together. */
+    /** Whether one request may release several holds. */
     public boolean mayReleaseTogether() {
         return redis.hasOneSlot();
     }
 
-    /** As {@link #release} of each, and none has a successor; those for which nobody waits end by one request. */
+    /**
+     * Does for each hold what {@link #release} does, without successors. One request ends the holds whose locks have no
+     * waiters.
+     */
     public void releaseTogether(List<? extends Leaving> holds) {
         List<FirstRelease> parts = new ArrayList<>(holds.size());
         for (Leaving leaving : holds) {
@@ -377,7 +384,7 @@ public final class Handoff implements Renewals.Rescue {
         watchdog.run(parts.size() == 1 ? parts.get(0) : new ReleaseTogether(parts));
     }
 
-    /** Told what became of a release. */
+    /** The receiver of the result of a release. */
     @FunctionalInterface
     public interface ReleaseEnd {
 
@@ -385,7 +392,7 @@ public final class Handoff implements Renewals.Rescue {
         void ended(boolean inGoodOrder);
     }
 
-    /** A hold that a client keeps and whose end has begun. */
+    /** A hold of a client that keeps locks, whose release has begun. */
     public interface Leaving extends ReleaseEnd {
 
         Hold hold();
@@ -394,7 +401,7 @@ public final class Handoff implements Renewals.Rescue {
         long untilNanos();
     }
 
-    /** Has the leaves of an attempt that has ended sent at once, since it was granted the lock. */
+    /** Sends the leaves of an attempt that has ended at once, since it was granted the lock. */
     public void hasten(long attempt) {
         for (PendingCommand command : watchdog.commands()) {
             if (command instanceof Leave leave && leave.gone.number == attempt) {
@@ -409,7 +416,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * When an attempt that has ended may leave Redis: not before its hold, if it led to one, has ended and is released.
+     * Whether an attempt that has ended may leave Redis now. If it led to a hold, that must have ended and be released
+     * first.
      */
     private PendingCommand.Need needOfLeaving(Attempt attempt) {
         Hold hold = holds.get(attempt.keys, attempt.owner.holder);
@@ -426,7 +434,7 @@ public final class Handoff implements Renewals.Rescue {
                 : PendingCommand.Need.NOW;
     }
 
-    /** Whether the release of the hold of an attempt is still to be answered in the background. */
+    /** Whether the release of an attempt's hold is still under way in the background. */
     private boolean isBeingReleased(Attempt attempt) {
         for (PendingCommand command : watchdog.commands()) {
             if (command instanceof Release release && release.hold.attempt == attempt.number && !release.isDone()) {
@@ -457,7 +465,7 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** The release of a hold, which hands it on by the answer. */
+    /** The release of a hold, which passes the local turn on according to the answer. */
     private class Release extends HoldEnd {
 
         final Hold hold;
@@ -516,13 +524,13 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** A release that nobody has sent before: its first answer says whether the hold was still there. */
+    /** A release that has not been sent before, so that its first answer says whether the hold was still there. */
     private final class FirstRelease extends Release {
 
         private final long untilNanos;
         private final ReleaseEnd onEnd;
         private boolean ended;
-        /** Whether a request for this and others may have ended the hold, or may still do so. */
+        /** Whether a request for several holds may have ended this hold, or may still do so. */
         private boolean sentBefore;
 
         FirstRelease(Hold hold, Call call, long untilNanos, ReleaseEnd onEnd) {
@@ -568,7 +576,9 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** The first releases of several holds by one request; those that it does not end are then sent one by one. */
+    /**
+     * The first releases of several holds by one request. The holds that it does not end are then released one by one.
+     */
     private final class ReleaseTogether extends PendingCommand {
 
         private final List<FirstRelease> parts;
@@ -648,7 +658,10 @@ public final class Handoff implements Renewals.Rescue {
         private @Nullable Turn turn;
 
         /**
-         * The reply passes on {@code turn}, if not null; {@code rest}, if not null, learns when the leave was answered.
+         * Makes a leave.
+         *
+         * @param turn the turn that the reply passes on, or null
+         * @param rest notified when the leave was answered, or null
          */
         Leave(Attempt gone, @Nullable Turn turn, @Nullable Remainder rest) {
             super(clock, gone.keys.lock(), untilNanos(gone.leaseMillis));
@@ -685,7 +698,7 @@ public final class Handoff implements Renewals.Rescue {
             return waitMillis == 0 ? DONE : waitMillis * 1_000_000;
         }
 
-        /** Lets the departing thread wait no longer. */
+        /** Ends the wait of the departing thread. */
         @Override
         public void unanswered() {
             if (rest != null) {

@@ -23,15 +23,15 @@ public final class LocalQueue implements Losses.Turns {
     }
 
     /**
-     * The line at one lock. Small, since each held lock has one: it refers to no attempt that has a hold, and to no
-     * empty list.
+     * The queue at one lock. It is small, since each held lock has one: it refers to no attempt that has a hold, and to
+     * no empty list.
      */
     private static final class Line {
 
         /** The number of the attempt that has the local turn. */
         long contender;
 
-        /** Made for the first waiter; changed only inside operations of the map. */
+        /** The attempts that wait; null until there is one. Changed only inside operations of the map. */
         private volatile @Nullable AttemptList waiting;
 
         Line(long contender) {
@@ -63,7 +63,7 @@ public final class LocalQueue implements Losses.Turns {
 
     private final ConcurrentMap<String, Line> lines = new ConcurrentHashMap<>();
 
-    /** Joins the line at the lock; returns whether the attempt has the turn already. */
+    /** Adds an attempt to the queue at its lock; returns whether it has the turn already. */
     public boolean enter(Attempt attempt) {
         String lock = attempt.keys.lock();
         if (!lines.containsKey(lock) && lines.putIfAbsent(lock, new Line(attempt.number)) == null) {
@@ -81,7 +81,7 @@ public final class LocalQueue implements Losses.Turns {
         return !attempt.isBehind();
     }
 
-    /** The first waiter behind the attempt with this number, if that has the turn; or null. */
+    /** The first waiter behind the attempt {@code contender}, if that has the turn; or null. */
     @Nullable
     public Attempt successor(LockKeys keys, long contender) {
         Line present = lines.get(keys.lock());
@@ -101,7 +101,7 @@ public final class LocalQueue implements Losses.Turns {
     /**
      * Passes the turn to a successor, without waking it.
      *
-     * @return whether the successor has the turn now; false if it has left, and the turn stays where it is
+     * @return whether the successor has the turn now; false if it has left, so that the turn stays where it is
      */
     public boolean inherit(long contender, Attempt successor) {
         boolean[] done = new boolean[1];
@@ -138,8 +138,8 @@ public final class LocalQueue implements Losses.Turns {
     }
 
     /**
-     * Takes an attempt out if it waits. If it has the turn it keeps it, since it must first pass on what it has in
-     * Redis.
+     * Takes an attempt out of the queue if it waits. If it has the turn, it keeps the turn, since it must first pass on
+     * what it may have in Redis.
      */
     public Left leave(Attempt attempt) {
         Left[] where = {Left.NOWHERE};
@@ -159,7 +159,7 @@ public final class LocalQueue implements Losses.Turns {
         return lines.containsKey(lock);
     }
 
-    /** The number of locks with a line. */
+    /** The number of locks with a queue. */
     public int size() {
         return lines.size();
     }

@@ -18,9 +18,9 @@ import java.util.Set;
 
 /**
  * The watchdog task for threads that wait in the local queue behind a hold of their own client. Those threads send
- * nothing, and the hold's next renewal may be a third of a lease away, or never come if the lease was named. So Redis
- * is asked once per heartbeat time whether the hold is still there. If not, the hold is lost, and the first of these
- * threads gets the turn.
+ * nothing, and the hold's next renewal may be a third of a lease away, or never come if the caller chose the lease. So
+ * Redis is asked once per heartbeat time whether the hold is still there. If not, the hold is lost, and the first of
+ * these threads gets the turn.
  */
 public final class Lookout implements Task {
 
@@ -47,7 +47,7 @@ public final class Lookout implements Task {
         return any ? lookBehind(now, due) : next;
     }
 
-    /** Looks at all holds with local waiters, not only at those that are due, so that walks over the holds are few. */
+    /** Inspects all holds with local waiters, even those that are not due yet, so that inspections are few. */
     private long lookBehind(long now, Batch due) {
         long next = Long.MAX_VALUE;
         Set<String> locks = new HashSet<>();

@@ -17,16 +17,17 @@ import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one subscription of a client, on which the scripts tell it of grants. It is opened at the client's first
- * contention and then kept. Messages only make waking faster: the heartbeats find every grant whose message was lost.
+ * The one subscription of a client, on which it receives the messages of the scripts about grants. It is opened at the
+ * client's first contention, and then stays open. Messages only make waking faster: the heartbeats find every grant
+ * whose message was lost.
  */
 public final class Mailbox implements Ping {
 
     /** Behind an attempt, in place of a token: another client wants the lock. The scripts know these words. */
     private static final String RECALL = "recall";
-    /** Another client tries it, and is to be answered. */
+    /** In place of a token: another client tries the lock, and has to be answered. */
     private static final String TRY = "try";
-    /** The answer. */
+    /** In place of a token: the answer to such a try. */
     private static final String ASK = "ask";
 
     private final String channel;
@@ -37,20 +38,21 @@ public final class Mailbox implements Ping {
     private final Consumer<Boolean> onOpened;
     private final LongConsumer onGrantToNobody;
     /**
-     * Called for an attempt that may have been granted the lock, since the message does not prove it; it should ask.
+     * Called with an attempt that may have been granted the lock. The message does not prove the grant, so the attempt
+     * has to ask.
      */
     private final Consumer<Attempt> onDoubt;
 
     private final Forced onForced;
     private final Wanted onWanted;
-    /** Told of changed keys, or null. */
+    /** Notified of changed keys, or null. */
     private final Redis.@Nullable Watcher watcher;
-    /** Whether the server was seen to refuse to tell of changed keys; used by the reader only. */
+    /** Whether the server has refused to report changed keys. Used by the reader only. */
     private boolean unwatched;
 
     /** Rings for threads that wait until the mailbox is open. */
     private final Bell tried = new Bell();
-    /** Why the last try to open the mailbox failed; a new object for each failure. Set by the reader only. */
+    /** Why the last try to open the mailbox failed. Each failure is a new object. Set by the reader only. */
     private volatile @Nullable RedisException failure;
 
     private volatile Redis.@Nullable Subscription subscription;
@@ -96,11 +98,11 @@ public final class Mailbox implements Ping {
         this.watcher = watcher;
     }
 
-    /** Told that a hold was forced. */
+    /** Notified of holds that were forced open. */
     @FunctionalInterface
     public interface Forced {
 
-        /** The hold of an attempt, with its token. */
+        /** Called for a hold that was forced open, given its attempt and its token. */
         void forced(long attempt, long token);
     }
 
@@ -109,14 +111,16 @@ public final class Mailbox implements Ping {
         return channel;
     }
 
-    /** Whether the subscription is open, so that a message about a grant would arrive. Not once this is closed. */
+    /**
+     * Whether the subscription is open, so that a message about a grant would arrive. False once the mailbox is closed.
+     */
     public boolean isOpen() {
         return subscription != null && !closed;
     }
 
     /**
-     * Waits until the mailbox is open, for the given time at most; the reader then goes on opening it, for later
-     * callers. An interrupt is kept.
+     * Waits until the mailbox is open, at most for {@code nanos}. After that time the reader goes on trying, for later
+     * callers. An interrupt does not end the wait; its flag is set again.
      */
     public void open(long nanos) {
         if (isOpen()) {
@@ -139,7 +143,7 @@ public final class Mailbox implements Ping {
         }
     }
 
-    /** Has it opened, without waiting for that. */
+    /** Has the reader open the mailbox, without waiting for that. */
     public void want() {
         startReader();
         // The reader may be in the pause before its next try: end the pause.
@@ -191,7 +195,7 @@ public final class Mailbox implements Ping {
         }
     }
 
-    /** Pauses for a time, or until a thread needs a subscription. */
+    /** Pauses for {@code nanos}, or until a thread needs a subscription. */
     private void pause(long nanos) {
         long until = clock.nanoTime() + nanos;
         while (!closed && !wanted && clock.nanoTime() < until) {
@@ -215,7 +219,10 @@ public final class Mailbox implements Ping {
         tried.ring();
     }
 
-    /** Without being told of keys if that is refused, which the client has checked, and a failover may have changed. */
+    /**
+     * Subscribes, with the reports of changed keys. If the server refuses these, subscribes without them: the client
+     * has checked this right, but a failover may have changed it.
+     */
     private Redis.Subscription watch(Redis.Watcher told) {
         try {
             return redis.watch(channel, told, timeoutNanos);
@@ -304,7 +311,10 @@ public final class Mailbox implements Ping {
         }
     }
 
-    /** Told of a key that this client may have changed in the background, of which the server does not tell. */
+    /**
+     * Notifies the watcher of a key that this client may have changed in the background: the server does not report a
+     * client's own changes.
+     */
     void mayHaveChanged(String key) {
         if (watcher != null) {
             watcher.changed(key);
@@ -334,7 +344,7 @@ public final class Mailbox implements Ping {
         tried.ring();
     }
 
-    /** The thread that reads, to be joined at close; not started before the first contention. */
+    /** The reader's thread, so that the close can join it. It is not started before the first contention. */
     public Thread reader() {
         return reader.thread();
     }

@@ -45,8 +45,9 @@ public final class Settlements {
     }
 
     /**
-     * Makes the settlement of an attempt that has begun; {@code lost} is the lost hold that the thread has not unlocked
-     * yet, or null.
+     * Makes the settlement of an attempt that has begun.
+     *
+     * @param lost the lost hold that the thread has not unlocked yet, or null
      */
     public Settlement of(Attempt attempt, WaitLimit limit, @Nullable Hold lost) {
         return new Settlement(attempt, limit, lost);
@@ -89,7 +90,7 @@ public final class Settlements {
         private Attempt.@Nullable Grant confirmedLater;
         private @Nullable Backoff backoff;
         private long confirmAtNanos;
-        /** The hold that was made, or null; set even if an error keeps it from being returned. */
+        /** The hold that was made, or null. Set even if an error prevents its return. */
         @Nullable
         public Hold made;
 
@@ -140,7 +141,8 @@ public final class Settlements {
         }
 
         /**
-         * Whether a request that was sent later found the attempt in line, and that token or a greater one given out.
+         * Whether a request that was sent later found the attempt still in the queue, although the grant's token or a
+         * greater one had been given out.
          */
         private boolean hasEnded(Attempt.Grant dated) {
             Attempt.QueuePosition position = attempt.position();
@@ -161,7 +163,7 @@ public final class Settlements {
             return Result.LAPSED;
         }
 
-        /** After an error: leaves the hold that was made, if any, to the watchdog, since no caller will have it. */
+        /** Leaves the hold that was made, if any, to the watchdog, since after an error no caller will get it. */
         public void strand() {
             if (made != null) {
                 handoff.strand(made);
@@ -179,8 +181,9 @@ public final class Settlements {
         }
 
         /**
-         * Has replicas confirm a grant that another request made, perhaps one of another client. WAIT only covers
-         * writes of its own connection, so this writes once more and waits for that. Null if there was no reply.
+         * Has replicas confirm a grant that another request made, perhaps one of another client. WAIT covers only the
+         * writes of its own connection, so this writes once more and waits for that write. Returns null if there was no
+         * reply.
          */
         private Attempt.@Nullable Grant confirm(Attempt.Grant grant, long sent) {
             if (background != null) {
@@ -211,7 +214,10 @@ public final class Settlements {
             attempt.known();
         }
 
-        /** The grant that the last request confirmed, if there is one; else sends the next. */
+        /**
+         * Returns the grant that the last request confirmed. If there is none, sends the next request, and returns
+         * null.
+         */
         private Attempt.@Nullable Grant confirmLater(Attempt.Grant grant, Consumer<BackgroundRequest> to) {
             Attempt.Grant answered = confirmedLater;
             confirmedLater = null;
@@ -237,7 +243,7 @@ public final class Settlements {
             return null;
         }
 
-        /** Lets requests be sent by others, which are delivered before the next try. */
+        /** Has the confirmations sent in the background: their outcomes are delivered before the next try. */
         void inBackground(Consumer<BackgroundRequest> to) {
             background = to;
         }

@@ -21,13 +21,16 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The watchdog task that logs calls which have waited for long, and the holder of the lock. Redis is asked for that
- * once for all calls for a lock that are slow by then; each call is logged once at most, and each lock once in the time
- * after which a wait is slow.
+ * The watchdog task that logs calls which have waited for long, and the holder of the lock. One request asks Redis for
+ * the holder, for all slow calls for that lock. Each call is logged at most once, and each lock at most once in the
+ * time after which a wait is slow.
  */
 public final class SlowWaits implements Task {
 
-    /** So many questions go together: a renewal that becomes due meanwhile waits for no more. */
+    /**
+     * The most questions that are sent together, so that a renewal that becomes due meanwhile waits for no more than
+     * these.
+     */
     public static final int MOST = 256;
 
     /** When to try again if the request could not be sent. */
@@ -38,25 +41,29 @@ public final class SlowWaits implements Task {
     private final long slowNanos;
     private final int most;
     private final BackgroundLog log;
-    /** The locks that are waited for here, by their keys; of the watchdog's thread. */
+    /** The locks for which calls of this client wait, by their keys. Used by the watchdog's thread only. */
     private final Map<String, Waited> locks = new HashMap<>();
 
     /** A lock that calls of this client wait for. */
     private static final class Waited {
 
-        /** When it was last logged; those that were slow by then need not be logged again. */
+        /** When the lock was last logged. Calls that were slow by then need not be logged again. */
         private volatile long toldNanos = Long.MIN_VALUE;
-        /** The oldest call that is slow and was not logged, of this walk. */
+        /** The oldest call that is slow and was not logged, in this inspection. */
         @Nullable
         private Attempt oldest;
 
-        /** How many there are of these. */
+        /** How many calls are slow and were not logged, in this inspection. */
         private int slow;
 
         private boolean seen;
     }
 
-    /** Most: how many questions one walk asks. */
+    /**
+     * Makes the task.
+     *
+     * @param most the most questions of one inspection
+     */
     public SlowWaits(Clock clock, Attempts attempts, long slowNanos, int most, BackgroundLog log) {
         this.log = log;
         this.most = most;
@@ -97,7 +104,7 @@ public final class SlowWaits implements Task {
         return next;
     }
 
-    /** Notes one that waits; returns when to look at it again. */
+    /** Notes a call that waits; returns when to inspect it again. */
     private long look(Attempt attempt, long slowAt, long now) {
         Waited waited = locks.get(attempt.keys.lock());
         if (waited == null) {

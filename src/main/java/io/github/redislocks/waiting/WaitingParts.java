@@ -5,16 +5,16 @@ import io.github.redislocks.state.Holds;
 import io.github.redislocks.watchdog.Watchdog;
 
 /**
- * The parts of a client through which a thread comes to a lock and gives it on.
+ * The parts of a client by which a thread acquires a lock and hands it on.
  *
  * @param holds the holds of this client
  * @param attempts the calls under way
- * @param localQueue those that wait behind one of this client
+ * @param localQueue the attempts that wait behind another one of this client
  * @param mailbox receives the grants
- * @param handoff passes the turn on, and leaves
- * @param settlements makes a grant a hold
- * @param losses tells of holds that were lost
- * @param watchdog repeats what a caller left behind
+ * @param handoff passes the local turn on, and takes attempts out of Redis
+ * @param settlements turns grants into holds
+ * @param losses reports holds that were lost
+ * @param watchdog repeats commands that were not answered
  */
 public record WaitingParts(
         Holds holds,
