@@ -235,7 +235,7 @@ class InMemoryLocksTest {
         assertThatIllegalStateException()
                 .isThrownBy(() -> memory.lose("job"))
                 .withMessageContaining("\"job\"")
-                .withMessageContaining("Lock it first");
+                .withMessageContaining("First lock it");
     }
 
     @Test
@@ -431,7 +431,7 @@ class InMemoryLocksTest {
                 .withMessageContaining("leave uri");
         assertThatIllegalStateException()
                 .isThrownBy(() -> memory.resume(locks))
-                .withMessageContaining("pause(client) before");
+                .withMessageContaining("pause(client) first");
         memory.pause(locks);
         assertThatIllegalStateException().isThrownBy(() -> memory.pause(locks)).withMessageContaining("paused already");
         memory.resume(locks);
