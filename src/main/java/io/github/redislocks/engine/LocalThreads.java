@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What only the client knows of its threads at a lock: their names, and how many share a place in the queue. */
+/** The knowledge of a client of its threads at a lock, which Redis does not have: names, and how many share a place. */
 final class LocalThreads {
 
     /** The names of threads, by the owner's id in Redis. */

@@ -12,7 +12,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
-/** The common part of the handles of one lock and of several: an owner, the news of a loss, and one end. */
+/**
+ * The common part of the handles of one lock and of several locks: the owner, the stages that complete with a loss, and
+ * the end, which happens once.
+ */
 abstract class RedisHandle implements Handle, EarlyNews {
 
     final LockClient client;
@@ -26,24 +29,28 @@ abstract class RedisHandle implements Handle, EarlyNews {
         this.owner = client.owners.handle(this, news.first::complete);
     }
 
-    /** Whether all that the handle has can be relied upon now. */
+    /** Whether all holds of the handle are valid now. */
     abstract boolean isValid();
 
-    /** Until when all can be relied upon, from now; 0 if something cannot. */
+    /** For how long all holds are valid from now on; 0 if one is not. */
     abstract long remainingNanos();
 
     /**
-     * Releases all; called once.
+     * Releases all holds. Called once.
      *
-     * @param keptMillis how long after its acquisition the lock stays taken; 0 if not at all
-     * @throws LockLostException if something was lost
+     * @param keptMillis how long after its acquisition each lock stays taken; 0 to free it
+     * @throws LockLostException if a hold was lost
      */
     abstract void end(long keptMillis);
 
-    /** Checks a time that the locks are to stay taken after their release, and returns it in milliseconds. */
+    /** Checks the time for which the locks stay taken after their release, and returns it in milliseconds. */
     abstract long checkKept(Duration sinceAcquired);
 
-    /** As {@link #end}, without waiting; onEnd: called with whether all was released and nothing lost. */
+    /**
+     * As {@link #end}, without waiting.
+     *
+     * @param onEnd called with whether all holds were released without a loss
+     */
     abstract void endLater(long keptMillis, Consumer<Boolean> onEnd);
 
     public final HandleOwner handleOwner() {

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 public final class RedisLockHandle extends RedisHandle implements LockHandle {
 
     private final Sync sync;
-    /** Null until it is acquired, which is before anybody else has it. */
+    /** Null until the lock is acquired. No other object or thread has this handle before that. */
     private volatile @Nullable Hold hold;
 
     public RedisLockHandle(LockClient client, Sync sync) {
@@ -29,13 +29,13 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
         return sync;
     }
 
-    /** Acquires the lock, for which the calling thread waits. Nothing if the lock was busy. */
+    /** Acquires the lock, while the calling thread waits. Empty if the lock was busy. */
     public Optional<LockHandle> acquire(WaitLimit limit, boolean renewed) throws InterruptedException {
         hold = sync.acquire(handleOwner(), limit, renewed);
         return hold == null ? Optional.empty() : Optional.of(this);
     }
 
-    /** Acquires the lock, for which no thread waits. */
+    /** Acquires the lock, while no thread waits. */
     public <R> CompletableFuture<R> acquireAsync(
             WaitLimit limit, boolean renewed, AcquireFuture<LockHandle, R> future) {
         Attempt.Request request = new Attempt.Request(sync.leaseMillis(), renewed, sync.isFair(), sync.maxHoldMillis());
@@ -97,7 +97,7 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
         sync.releaseHandleLater(hold(), keptMillis, onEnd);
     }
 
-    /** The hold, if it can be relied upon. */
+    /** The hold if it is valid; throws otherwise. */
     private Hold held() {
         Hold held = hold();
         boolean valid = sync.isValid(held);
@@ -131,7 +131,7 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
         return held().previousLost;
     }
 
-    /** Names the lock, and whether it is held, with which token. Asks no server. */
+    /** Names the lock, and says whether it is held, and with which token. Sends no request. */
     @Override
     public String toString() {
         String state = isEnded() ? "released" : isValid() ? "held" : "lost: " + hold().lossReason();

@@ -13,7 +13,7 @@ import java.util.function.Consumer;
 public final class RedisMultiLockHandle extends RedisHandle implements MultiLockHandle {
 
     private final SeveralLocks several;
-    /** None until they are acquired, which is before anybody else has this. */
+    /** Empty until the locks are acquired. No other object or thread has this handle before that. */
     private volatile Held[] holds = {};
 
     public RedisMultiLockHandle(LockClient client, SeveralLocks several) {
@@ -22,8 +22,8 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
     }
 
     /**
-     * Acquires the locks, for which the calling thread waits. Nothing if one was busy. Each try is of a handle of its
-     * own, which has lost nothing yet.
+     * Acquires the locks, while the calling thread waits. Empty if a lock was busy. Each try is made for a new handle,
+     * which has lost nothing yet.
      */
     public static Optional<MultiLockHandle> acquire(
             LockClient client, SeveralLocks several, WaitLimit limit, boolean renewed) throws InterruptedException {
@@ -39,7 +39,7 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
         }
     }
 
-    /** The handle has the locks from now on. */
+    /** Gives the handle the locks. */
     RedisMultiLockHandle of(Held[] acquired) {
         holds = acquired;
         return this;
@@ -101,7 +101,7 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
         return false;
     }
 
-    /** Names the locks, and whether they are held. Asks no server. */
+    /** Names the locks, and says whether they are held. Sends no request. */
     @Override
     public String toString() {
         String state = isEnded() ? "released" : isValid() ? "held" : "lost";

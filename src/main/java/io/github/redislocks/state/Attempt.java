@@ -44,9 +44,9 @@ public final class Attempt {
      * The attempt has the lock.
      *
      * @param token the fencing token
-     * @param previousLost whether the hold before it was never released
-     * @param deadlineNanos the end of the hold's validity; 0 while the grant is known only from a message and has yet
-     *     to be dated
+     * @param previousLost whether the previous hold was never released
+     * @param deadlineNanos the end of the hold's validity; 0 as long as the grant is known only from a message, so that
+     *     its deadline is still to be computed
      * @param turnStartNanos when the client got the lock
      * @param confirmed whether Redis has already given the wanted lease, not only a claim
      */
@@ -86,7 +86,7 @@ public final class Attempt {
     @FunctionalInterface
     public interface Possession {
 
-        /** Whether it was lost after the caller had got it. */
+        /** Whether the possession was lost after the caller had got it. */
         boolean isLost();
     }
 
@@ -96,10 +96,11 @@ public final class Attempt {
     }
 
     /**
-     * A place in line, as of the last reply.
+     * A place in the queue, as the last reply showed it.
      *
      * @param sentNanos when the request that got this reply was sent
-     * @param lastToken the last token at that time: a grant with a greater token was made after the request was sent
+     * @param lastToken the last token when the request ran: a grant with a greater token was made after the request was
+     *     sent
      */
     public record QueuePosition(long sentNanos, long lastToken) implements Stage {}
 
@@ -107,9 +108,9 @@ public final class Attempt {
      * The wish of the caller.
      *
      * @param leaseMillis the lease
-     * @param renewed whether the watchdog renews the lease; false if the caller named a lease
+     * @param renewed whether the watchdog renews the lease; false if the caller chose the lease
      * @param fair whether waiters are served in strict order of arrival
-     * @param maxHoldMillis how long the hold may last, and so the longest lease; 0 if for ever
+     * @param maxHoldMillis how long the hold may last, and so the longest lease; 0 for no limit
      */
     public record Request(long leaseMillis, boolean renewed, boolean fair, long maxHoldMillis) {
 
@@ -128,7 +129,7 @@ public final class Attempt {
     public final Owner owner;
     public final long leaseMillis;
     public final boolean renewed;
-    /** How long the hold may last; 0 if for ever. */
+    /** How long the hold may last; 0 for no limit. */
     public final long maxHoldMillis;
     /**
      * Whether the attempt has a place of its own in Redis, in strict order of arrival; otherwise it goes through the
@@ -144,7 +145,7 @@ public final class Attempt {
 
     /** The hold count with which the lock is acquired. */
     public final int holds;
-    /** Whether the attempt is to get back a hold that was given up in a Condition. */
+    /** Whether the attempt gets back a hold that was given up in a Condition. */
     public final boolean fromCondition;
     /**
      * The id of the Condition in which the attempt waits, until it is signalled or gives up; null for any other
@@ -167,21 +168,27 @@ public final class Attempt {
     Attempt behind;
     /** The hold that the caller got while the attempt was in doubt, so that a leave may follow; or null. */
     private volatile @Nullable Possession had;
-    /** Whether Redis was sent the attempt's number and has not replied since that nothing bears it. */
+    /**
+     * Whether Redis may have anything with the attempt's number: the number was sent, and no later reply said that
+     * there is nothing.
+     */
     private volatile boolean known;
     /**
      * Whether a message said that the lock is free but was not granted, so that the caller's thread has to ask for it.
      */
     private volatile boolean toldFree;
-    /** Whether a message has said to ask since the last request was sent. */
+    /** Whether a message has asked for a request to Redis since the last request was sent. */
     private volatile boolean doubted;
-    /** When to ask again: with a place, by a heartbeat; in the local queue, whether the hold ahead is still there. */
+    /**
+     * When to ask Redis again. With a place, a heartbeat asks for the lock; in the local queue, a request asks whether
+     * the hold ahead is still there.
+     */
     private volatile long nextHeartbeatNanos;
     /** Whether an error ended the call before the attempt could leave Redis, so that the watchdog has to do it. */
     public volatile boolean stranded;
-    /** Whether a heartbeat is under way; set by the watchdog, and only while there is no verdict. */
+    /** Whether a heartbeat is under way. Set by the watchdog, and only as long as there is no verdict. */
     private volatile boolean heartbeatInFlight;
-    /** The latest date until which a copy of an unanswered request may still run; null if there is no such copy. */
+    /** The latest deadline until which a copy of an unanswered request may still run; null if there is no such copy. */
     private volatile ServerTimes.@Nullable Date mayRun;
 
     /** Makes an attempt of the calling thread. */
@@ -204,8 +211,8 @@ public final class Attempt {
     /**
      * Makes an attempt of the calling thread to get back a lock that it gives up to wait in a Condition.
      *
-     * @param request what the hold has: its lease, and whether that is renewed
-     * @param limit how the thread waits in the Condition; only the time for outages counts here
+     * @param request the request of the hold: its lease, and whether the lease is renewed
+     * @param limit how the thread waits in the Condition; only the time for outages is used here
      * @param holds the hold count
      * @param condition the id of the Condition; null if the thread does not wait there any more
      */
@@ -233,7 +240,11 @@ public final class Attempt {
         this.stage = Way.CONTENDING;
     }
 
-    /** Notes that the caller wants the lock from now on; {@code epoch} counts the failovers so far. */
+    /**
+     * Notes that the caller wants the lock from now on.
+     *
+     * @param epoch the number of failovers so far
+     */
     public void begins(long now, int epoch) {
         failoverEpoch = epoch;
         beganNanos = now;
@@ -252,7 +263,7 @@ public final class Attempt {
         return stage;
     }
 
-    /** The place in Redis as of the last reply, or null if none is known. */
+    /** The place in Redis, as the last reply showed it; null if none is known. */
     @Nullable
     public QueuePosition position() {
         return stage instanceof QueuePosition position ? position : null;
@@ -268,24 +279,24 @@ public final class Attempt {
         stage = Way.CONTENDING;
     }
 
-    /** Notes that the place was lost with a lapsed grant: the caller's thread asks anew. */
+    /** Notes that the place was lost with a lapsed grant: the caller's thread has to ask again. */
     public void placeLost() {
         if (stage instanceof QueuePosition) {
             stage = Way.CONTENDING;
         }
     }
 
-    /** Whether the caller's thread has to ask Redis while there is no verdict. */
+    /** Whether the caller's thread has to ask Redis as long as there is no verdict. */
     public boolean mayAsk() {
         return stage == Way.CONTENDING || (toldFree && !isBehind());
     }
 
-    /** Whether a message has said to ask since the caller's thread last asked. */
+    /** Whether a message has said that the lock is free since the caller's thread last asked. */
     public boolean isToldFree() {
         return toldFree;
     }
 
-    /** Notes that the caller's thread asks now, so that an earlier message is out of date. */
+    /** Notes that the caller's thread asks now, so that earlier messages no longer matter. */
     public void asks() {
         toldFree = false;
         doubted = false;
@@ -296,7 +307,7 @@ public final class Attempt {
         return verdict.get();
     }
 
-    /** Sets the verdict if there is none yet, and unparks the caller's thread; true if the verdict was set. */
+    /** Sets the verdict if there is none yet, and unparks the caller's thread; returns true if the verdict was set. */
     public boolean decide(Verdict news) {
         boolean first = verdict.compareAndSet(null, news);
         if (first) {
@@ -305,7 +316,9 @@ public final class Attempt {
         return first;
     }
 
-    /** Sets the verdict to {@link Left#LEFT} if it is still the one that the caller has seen; true if it was. */
+    /**
+     * Sets the verdict to {@link Left#LEFT} if it is still the one that the caller has seen; returns whether it was.
+     */
     public boolean leave(@Nullable Verdict seen) {
         return verdict.compareAndSet(seen, Left.LEFT);
     }
@@ -321,7 +334,7 @@ public final class Attempt {
         verdict.compareAndSet(lapsed, null);
     }
 
-    /** Whether the caller has given up, or was told to. */
+    /** Whether the caller has given up, or the attempt has failed. */
     public boolean hasFailed() {
         Verdict now = verdict.get();
         return now instanceof Failure || now == Left.LEFT;
@@ -331,12 +344,12 @@ public final class Attempt {
         return verdict.get() == null;
     }
 
-    /** Whether it waits behind another of its client, without a request of its own. */
+    /** Whether the attempt waits behind another attempt of its client, without a request of its own. */
     public boolean isInLocalQueue() {
         return isBehind() && undecided();
     }
 
-    /** When a heartbeat, or a look at the hold ahead, is due. */
+    /** When a heartbeat is due, or a check of the hold ahead. */
     public long nextHeartbeatNanos() {
         return nextHeartbeatNanos;
     }
@@ -346,12 +359,15 @@ public final class Attempt {
         nextHeartbeatNanos = nanos;
     }
 
-    /** Puts off the next look at the hold ahead by the time of a heartbeat. */
+    /** Postpones the next check of the hold ahead by the time of a heartbeat. */
     public void lookAgain(long now) {
         nextHeartbeatNanos = now + Timing.heartbeatMillis(leaseMillis) * 1_000_000;
     }
 
-    /** As above, unless it is not the time any more that was seen: the attempt may have a place by now. */
+    /**
+     * As above, if the time is still {@code seenNanos}. If it is not, the attempt may have a place by now, which has a
+     * time of its own.
+     */
     public void lookAgain(long seenNanos, long now) {
         NEXT_HEARTBEAT.compareAndSet(this, seenNanos, now + Timing.heartbeatMillis(leaseMillis) * 1_000_000);
     }
@@ -391,34 +407,40 @@ public final class Attempt {
         }
     }
 
-    /** Notes a message that says to ask: a heartbeat is due, also after the reply to a request that is under way. */
+    /**
+     * Notes a message that asks for a request to Redis: a heartbeat is due, even after the reply to a request that is
+     * under way.
+     */
     public void doubted() {
         doubted = true;
         nextHeartbeatNanos = 0;
     }
 
-    /** Whether a message has said to ask since the last request. */
+    /** Whether a message has asked for a request to Redis since the last request. */
     public boolean isDoubted() {
         return doubted;
     }
 
-    /** Notes that a release or a leave names the attempt, and so asks for it. */
+    /** Notes that a release or a leave names the attempt, and so asks Redis for the lock on its behalf. */
     public void named() {
         known = true;
         doubted = false;
     }
 
-    /** Notes that something in Redis may bear the attempt's number from now on. */
+    /** Notes that Redis may have something with the attempt's number from now on. */
     public void known() {
         known = true;
     }
 
-    /** Notes a reply that says that nothing in Redis bears the attempt's number; an earlier copy may still run. */
+    /**
+     * Notes a reply that says that Redis has nothing with the attempt's number. An earlier copy of a request may still
+     * run.
+     */
     public void unknown() {
         known = false;
     }
 
-    /** Whether anything in Redis may bear the attempt's number. */
+    /** Whether Redis may have anything with the attempt's number. */
     public boolean mayExistInRedis() {
         return known || mayRun();
     }
@@ -435,7 +457,9 @@ public final class Attempt {
     }
 
     /**
-     * Notes that the caller has the lock; {@code possession} is the hold that a leave may follow, or null if none can.
+     * Notes that the caller has the lock.
+     *
+     * @param possession the hold if the attempt is in doubt, so that a leave may follow; otherwise null
      */
     public void had(@Nullable Possession possession) {
         had = possession;
@@ -447,7 +471,7 @@ public final class Attempt {
         return had;
     }
 
-    /** Notes that a request got no reply: it may still run, until its date. */
+    /** Notes that a request got no reply: it may still run, until its deadline. */
     public void unanswered(RedisException failure, ServerTimes.Date date) {
         if (failure instanceof RedisException.Unanswered lost && lost.sent()) {
             mayHaveRun(date);
@@ -456,7 +480,7 @@ public final class Attempt {
 
     /**
      * Notes the reply to a request. If the request was sent more than once, an earlier copy may still run until its
-     * date.
+     * deadline.
      */
     public void answered(Reply reply, ServerTimes.Date date) {
         if (reply.resent()) {
@@ -464,7 +488,7 @@ public final class Attempt {
         }
     }
 
-    /** Notes that a copy of a request may have run, or may still run until its date. */
+    /** Notes that a copy of a request may have run, or may still run until its deadline. */
     public void mayHaveRun(ServerTimes.Date date) {
         ServerTimes.Date before = mayRun;
         while (date.mayRunLongerThan(before) && !MAY_RUN.compareAndSet(this, before, date)) {
@@ -477,7 +501,7 @@ public final class Attempt {
         return mayRun != null;
     }
 
-    /** Until when such a copy may run on a server, by the server's clock; 0 if none can. */
+    /** Until when a copy of an unanswered request may run on a server, by the server's clock; 0 if none can. */
     public long mayRunUntilMicros(String server) {
         ServerTimes.Date date = mayRun;
         return date == null ? 0 : date.mayRunUntilMicros(server);

@@ -22,14 +22,15 @@ public abstract class Held extends HoldKey implements LossSubject {
 
     private static final long RELEASING = -1;
     /**
-     * Lost for the first of the reasons, not told. The states of the other reasons follow downwards, in their order.
+     * The state of a loss for the first of the reasons, of which the listeners are not notified yet. The states of the
+     * other reasons follow downwards, in their order.
      */
     private static final long LOST = -10;
     /** The number of a loss whose release still goes on, and with it the local turn. */
     private static final long UNCONFIRMED_IN_RELEASE = 9;
     /**
-     * The distance from the states of losses not told to those of losses being told; {@link #TOLD} is that to those
-     * told.
+     * The distance from the states of losses not notified to those of losses being notified; {@link #TOLD} is the
+     * distance to those notified.
      */
     private static final long TELLING = -10;
 
@@ -55,11 +56,14 @@ public abstract class Held extends HoldKey implements LossSubject {
     public volatile boolean stranded;
 
     private volatile long state;
-    /** How often it is held; after a loss, the number of unlocks that are left. Of the owner's thread. */
+    /** The number of unlocks that are still due: the hold count, even after a loss. Used by the owner's thread only. */
     private int count = 1;
     /** Whether the listeners were notified of the loss; used by the notifying thread only. */
     private volatile boolean told;
-    /** Whether the listeners were notified of the acquisition: of a Condition's, before the wait. */
+    /**
+     * Whether the listeners were notified of the acquisition. For a hold that comes back from a Condition, this is the
+     * acquisition before the wait.
+     */
     private volatile boolean announced;
 
     /** Makes a possession that is beginning. */
@@ -70,7 +74,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         this.acquiredNanos = acquiredNanos;
     }
 
-    /** From now on it is held, until a deadline. */
+    /** Makes the possession valid until a deadline. */
     protected final void begin(long deadlineNanos) {
         state = deadlineNanos;
     }
@@ -84,17 +88,17 @@ public abstract class Held extends HoldKey implements LossSubject {
         return new LockKeys(lock());
     }
 
-    /** The hold count; after a loss, the number of unlocks that are left. Of the owner's thread. */
+    /** The number of unlocks that are still due: the hold count, even after a loss. Called by the owner's thread. */
     public int count() {
         return count;
     }
 
-    /** Counts a re-entry; of the owner's thread. */
+    /** Counts a re-entry. Called by the owner's thread. */
     public void reentered() {
         count++;
     }
 
-    /** Counts an inner unlock; of the owner's thread. */
+    /** Counts an inner unlock. Called by the owner's thread. */
     public void exited() {
         count--;
     }
@@ -110,7 +114,9 @@ public abstract class Held extends HoldKey implements LossSubject {
         return count == 0;
     }
 
-    /** Adds the unlocks that another loss of the thread still needs: one record is enough for both. */
+    /**
+     * Adds the unlocks that are still due for another loss of the thread, so that one record stands for both losses.
+     */
     public void standsFor(Held lost) {
         count += lost.count;
     }
@@ -120,7 +126,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         return state;
     }
 
-    /** Changes the state, if it is still the given one. */
+    /** Changes the state if it is still {@code from}; returns whether it was. */
     final boolean changeState(long from, long to) {
         return STATE.compareAndSet(this, from, to);
     }
@@ -130,7 +136,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         return state > now && !stranded;
     }
 
-    /** Returns true if nobody has ended the possession yet, though its deadline may have passed. */
+    /** Returns true if the possession has not been ended yet. Its deadline may have passed. */
     public boolean isOpen() {
         return state > 0;
     }
@@ -139,7 +145,10 @@ public abstract class Held extends HoldKey implements LossSubject {
         return state == RELEASING;
     }
 
-    /** Returns true if it is held or being released, by one look: a release that is refused makes it held again. */
+    /**
+     * Returns true if it is held or being released. Reads the state once: two reads could miss a release that is
+     * refused between them, after which it is held again.
+     */
     public boolean isOpenOrReleasing() {
         long now = state;
         return now > 0 || now == RELEASING;
@@ -150,17 +159,20 @@ public abstract class Held extends HoldKey implements LossSubject {
         return state <= LOST;
     }
 
-    /** The validity deadline; 0 before the begin, less after the end. */
+    /** The validity deadline; 0 before {@link #begin}, and less than 0 after the end. */
     public long deadlineNanos() {
         return state;
     }
 
-    /** Ends it as lost; true for the one caller that ended it. */
+    /** Ends the possession as lost; returns true for the one caller that ended it. */
     public boolean lose(LockLost.Reason reason) {
         return lose(Long.MAX_VALUE, reason);
     }
 
-    /** Ends it as lost if its deadline is at most the given one; true for the one caller that ended it. */
+    /**
+     * Ends the possession as lost if its deadline is at most {@code ifAtMost}; returns true for the one caller that
+     * ended it.
+     */
     final boolean lose(long ifAtMost, LockLost.Reason reason) {
         while (true) {
             long old = state;
@@ -174,8 +186,8 @@ public abstract class Held extends HoldKey implements LossSubject {
     }
 
     /**
-     * Begins the release. Returns the deadline until which it was valid, or 0 if it had ended already or its deadline
-     * has passed.
+     * Begins the release. Returns the deadline until which the possession was valid; 0 if it had ended already or its
+     * deadline has passed.
      */
     public long beginRelease(long now) {
         while (true) {
@@ -189,23 +201,26 @@ public abstract class Held extends HoldKey implements LossSubject {
         }
     }
 
-    /** Ends it as lost in the middle of its release. */
+    /** Ends the possession as lost during its release. */
     public boolean lostInRelease(LockLost.Reason reason) {
         return changeState(RELEASING, lost(reason));
     }
 
-    /** Ends it as lost although its release goes on. */
+    /** Ends the possession as lost although its release goes on. */
     public boolean releasedTooLate() {
         return changeState(RELEASING, LOST - UNCONFIRMED_IN_RELEASE);
     }
 
-    /** Returns true if it is lost but its release goes on, and passes on the local turn when the release ends. */
+    /**
+     * Returns true if the possession is lost but its release goes on. The end of the release then passes on the local
+     * turn.
+     */
     public boolean isReleasedTooLate() {
         long now = state;
         return now <= LOST && (LOST - now) % -TELLING == UNCONFIRMED_IN_RELEASE;
     }
 
-    /** The state after a loss for a reason of which the listeners were not notified. */
+    /** The state after a loss for {@code reason}, before the listeners are notified. */
     private static long lost(LockLost.Reason reason) {
         int number = 0;
         while (REASONS[number] != reason) {
@@ -235,13 +250,16 @@ public abstract class Held extends HoldKey implements LossSubject {
         return now <= LOST && now > LOST + TOLD;
     }
 
-    /** Begins to notify the listeners of the loss; true for the one caller that has to do it. */
+    /** Begins to notify the listeners of the loss; returns true for the one caller that has to notify them. */
     public boolean beginTelling() {
         long now = state;
         return now <= LOST && now > LOST + TELLING && changeState(now, now + TELLING);
     }
 
-    /** Notes that the listeners were notified of the loss, or, if not done, that another caller has to do it. */
+    /**
+     * Notes that the listeners were notified of the loss; or, if {@code done} is false, that another caller has to
+     * notify them.
+     */
     public void endTelling(boolean done) {
         state = done ? state - TELLING + TOLD : state - TELLING;
     }
