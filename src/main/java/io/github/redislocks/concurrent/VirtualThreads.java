@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
-/** Tells virtual threads from platform threads, also on a JDK without virtual threads. */
+/** Distinguishes virtual threads from platform threads, even on a JDK without virtual threads. */
 public final class VirtualThreads {
 
     private static final MethodHandle IS_VIRTUAL = isVirtual();

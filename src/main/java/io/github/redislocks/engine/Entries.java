@@ -153,7 +153,7 @@ final class Entries {
     @FunctionalInterface
     public interface Way<H extends Held> {
 
-        /** Null if the lock was busy. */
+        /** Acquires the lock; null if it was busy. */
         @Nullable
         H acquire() throws InterruptedException;
     }

@@ -407,7 +407,7 @@ final class Exits {
     private boolean mayUseFastPath(LockObject lock, Hold hold, long now) {
         return !lock.crowded
                 && !hold.isToKeep()
-                // The short script writes the token of the hold itself.
+                // The short script writes the hold's own token, so it must not run if a later token was given out.
                 && hold.lastToken() == 0
                 && redis.hasLines()
                 && now - hold.turnStartNanos < Timing.SHORT_HOLD_NANOS;

@@ -222,8 +222,8 @@ public final class EventNotifier {
     }
 
     /**
-     * Publishes, in the calling thread, that a call for a lock starts; returns what follows the call, or null if no
-     * listener does.
+     * Publishes, in the calling thread, that a call for a lock starts; returns the object that follows the call, or
+     * null if no listener does.
      */
     public LockListener.@Nullable Acquiring begun(LockKeys keys) {
         return FollowedCall.start(generalListeners, keys.name());
@@ -234,7 +234,7 @@ public final class EventNotifier {
      * not know that it holds the lock.
      *
      * @param sinceNanos when the call started
-     * @param call what {@link #begun} returned
+     * @param call the result of {@link #begun}
      */
     public void acquired(LockKeys keys, Held hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
         try {

@@ -13,7 +13,9 @@ final class FollowedCall implements LockListener.Acquiring {
 
     private final List<LockListener.Acquiring> followers = new ArrayList<>();
 
-    /** Notifies the listeners that a call starts; returns what follows the call, or null. */
+    /**
+     * Notifies the listeners that a call starts; returns the object that follows the call, or null if no listener does.
+     */
     static LockListener.@Nullable Acquiring start(LockListener[] listeners, String lockName) {
         FollowedCall call = new FollowedCall();
         for (LockListener listener : listeners) {

@@ -232,7 +232,7 @@ final class NodeBatch {
         return again;
     }
 
-    /** Learns from an outcome what it says about the server. */
+    /** Notes what an outcome shows about the server. */
     private void learn(Outcome outcome) {
         Reply reply = outcome.reply();
         if (outcome.failure() instanceof RedisException.Refused refused && refused.says("READONLY")) {

@@ -121,7 +121,7 @@ public final class QuorumCalls {
         return new Call(WITHDRAW, order.keys().subList(0, 4), args);
     }
 
-    /** The word that the scripts use. */
+    /** The word that stands for a value in the arguments of the scripts. */
     private static String word(Enum<?> value) {
         return value.name().toLowerCase(Locale.ROOT);
     }

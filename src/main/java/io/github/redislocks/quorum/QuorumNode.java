@@ -251,7 +251,7 @@ public final class QuorumNode extends PolledMaster {
         return unsent(redis.address() + ": " + e.getMessage());
     }
 
-    /** The subscription that should receive what the client publishes to a channel. */
+    /** The subscription that should receive the messages that the client publishes to a channel. */
     public interface Listener {
 
         /** The number of messages received so far. */

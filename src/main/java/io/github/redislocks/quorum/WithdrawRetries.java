@@ -6,7 +6,9 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
-/** The withdrawals to send once more to one node of a quorum, each not before its time: in batches, a few a second. */
+/**
+ * Repeats withdrawals at one node of a quorum, none before its time: in batches, of which a few are sent each second.
+ */
 public final class WithdrawRetries {
 
     /** The most withdrawals that are kept. Further ones are dropped: their votes end with their leases. */
@@ -18,7 +20,7 @@ public final class WithdrawRetries {
     private final QuorumNode node;
     private final QuorumCalls calls;
     private final RetryTimer timer;
-    /** The last withdrawal of each attempt, which ends what the earlier ones would have ended. */
+    /** The last withdrawal of each attempt, which also does the work of the earlier ones. */
     private final ConcurrentMap<Long, Retry> retries = new ConcurrentHashMap<>();
 
     private final Runnable sending = this::send;

@@ -81,9 +81,9 @@ public interface Redis extends AutoCloseable {
     default void find(String key, long timeoutNanos) {}
 
     /**
-     * Sets the listener that is called whenever calls are about to go to another server, which may not know what the
-     * previous one had confirmed. While the listener runs, calls go neither to the previous server nor to the new one:
-     * they wait until the listener returns. Call this before the first call; the listener must not wait.
+     * Sets the listener that is called whenever calls are about to go to another server, which may not have all writes
+     * that the previous one confirmed. While the listener runs, calls go neither to the previous server nor to the new
+     * one: they wait until the listener returns. Call this before the first call; the listener must not wait.
      */
     default void onMoved(Runnable listener) {}
 

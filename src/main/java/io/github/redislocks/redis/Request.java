@@ -120,7 +120,7 @@ public sealed interface Request {
         REJOIN(true),
         /** Renews several locks, for a lease from now on. */
         RENEW_ALL(false),
-        /** All others. */
+        /** All other requests. */
         OTHER(false);
 
         private final boolean wantsLock;

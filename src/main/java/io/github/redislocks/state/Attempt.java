@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *   BEHIND         none: another attempt of the client has the local turn
  *   CONTENDING     the caller's thread: the attempt has the local turn, or needs none
  *   QueuePosition  the watchdog, by heartbeats: the attempt has a place in Redis. The caller's thread asks as
- *                  well if it was told that the lock is free
+ *                  well if a message said that the lock is free
  *
  *   initially      BEHIND if the attempt waits and is not fair, else CONTENDING
  *   hasTurn()      BEHIND -> CONTENDING                      the local queue gives it the turn

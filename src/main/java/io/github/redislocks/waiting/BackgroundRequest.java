@@ -52,7 +52,10 @@ abstract class BackgroundRequest extends PendingCommand {
      */
     void mayHaveRun() {}
 
-    /** Takes out of Redis what the request may have done there. Called if the request ends after it was dropped. */
+    /**
+     * Takes the attempt out of Redis, where the request may have put it. Called if the request ends after it was
+     * dropped.
+     */
     void leave() {}
 
     /** Whether a copy of the request was sent. */
@@ -150,7 +153,7 @@ abstract class BackgroundRequest extends PendingCommand {
 
     private void finish() {
         ended = true;
-        // Nobody waits for the outcome of a request that was dropped: take what it may have done out of Redis.
+        // Nobody waits for the outcome of a request that was dropped, so take the attempt out of Redis.
         if (!dropped) {
             attempt.owner.wake();
         } else if (sent) {

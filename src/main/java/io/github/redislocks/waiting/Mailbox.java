@@ -240,7 +240,10 @@ public final class Mailbox implements Ping {
         }
     }
 
-    /** Delivers a message that asks for a lock, or answers such a message; false for other messages. */
+    /**
+     * Delivers a message by which another client asks for a lock, or answers such a question; returns false for other
+     * messages.
+     */
     private boolean deliverRequest(String[] parts, long number) {
         if (parts[1].equals(RECALL)) {
             onWanted.byWaiter(parts[2], number);

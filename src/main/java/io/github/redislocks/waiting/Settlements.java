@@ -57,7 +57,10 @@ public final class Settlements {
     public enum Result {
         /** The grant has become a hold. */
         HELD,
-        /** The grant cannot be dated yet, or replicas have not confirmed it: to be settled again after a pause. */
+        /**
+         * The deadline of the grant is not known yet, or replicas have not confirmed the grant: settle it again after a
+         * pause.
+         */
         OPEN,
         /** The grant may have lapsed, or does not count after a failover: the attempt has to continue without it. */
         LAPSED
@@ -308,8 +311,9 @@ public final class Settlements {
         }
 
         /**
-         * Dates a grant that is known from a message, without using Redis' clock. If the grant's token is greater than
-         * the last token when the latest answered request ran, then the grant was made after that request was sent.
+         * Computes the deadline of a grant that is known from a message, without using Redis' clock. If the grant's
+         * token is greater than the last token when the latest answered request ran, then the grant was made after that
+         * request was sent.
          */
         private Attempt.Grant date(Attempt.Grant grant) {
             Attempt.QueuePosition position = attempt.position();

@@ -129,7 +129,7 @@ public final class SlowWaits implements Task {
         return Long.MAX_VALUE;
     }
 
-    /** The question who has a lock. */
+    /** The request that asks who holds a lock. */
     private final class Look implements Job {
 
         private final Waited waited;

@@ -8,7 +8,7 @@ import io.github.redislocks.redis.Reply;
 
 /**
  * A command that outlives its caller's call: a release or leave that the watchdog sends again until Redis answers, or
- * until what the command would end has expired in Redis.
+ * until the hold or place that the command would end has expired in Redis.
  */
 public abstract class PendingCommand implements Job {
 
@@ -16,7 +16,7 @@ public abstract class PendingCommand implements Job {
     public enum Need {
         /** Send the command now. */
         NOW,
-        /** Check again later: what the command would end is still in use, or is being ended. */
+        /** Check again later: the hold that the command would end is still in use, or is being released. */
         LATER
     }
 

@@ -24,10 +24,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The current masters of a cluster, and the connections to each of them.
  *
- * <p>When a slot goes to a node that was no master before, the new master may not know what the old one confirmed. So
- * these steps happen in this order: calls for the slot wait; connections to masters that have lost all their slots are
- * closed, so that calls under way fail as unanswered and subscriptions break; the listener runs; calls go to the new
- * master.
+ * <p>When a slot goes to a node that was no master before, the new master may not have all writes that the old one
+ * confirmed. So these steps happen in this order: calls for the slot wait; connections to masters that have lost all
+ * their slots are closed, so that calls under way fail as unanswered and subscriptions break; the listener runs; calls
+ * go to the new master.
  */
 public final class ClusterMasters implements AutoCloseable {
 

@@ -41,7 +41,7 @@ public final class JedisRedis implements SingleServer {
     private final ConnectionPool subscriptions;
     private final AtomicBoolean laneWanted = new AtomicBoolean();
     private final Tracking tracking;
-    /** Null if calls cannot be submitted. */
+    /** The connection for submitted calls; null if calls cannot be submitted. */
     private final @Nullable QuickWay quick;
 
     /**
