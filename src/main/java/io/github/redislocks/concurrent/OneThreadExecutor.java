@@ -23,10 +23,10 @@ public final class OneThreadExecutor extends WorkerPool {
      * start another. Costs nothing if no task waits.
      */
     public void revive() {
-        if (!getQueue().isEmpty()) {
+        if (!getQueue().isEmpty() && getPoolSize() == 0) {
             try {
-                prestartCoreThread();
-            } catch (RuntimeException | Error noThread) {
+                execute(() -> {});
+            } catch (RejectedExecutionException noThread) {
                 // Ignored: the next call of this method tries again.
             }
         }

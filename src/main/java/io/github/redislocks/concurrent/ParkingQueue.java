@@ -6,13 +6,12 @@ import java.util.Iterator;
 import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A blocking queue for few takers at a time. The JDK's queues with a Condition may lose a taker permanently if the
+ * A blocking queue of a queue and a semaphore. The JDK's queues with a Condition may lose a taker permanently if the
  * first signal meets an {@link OutOfMemoryError}. Up to JDK 20 a taker of a
  * {@link java.util.concurrent.LinkedTransferQueue} may poll without a pause, beyond its timeout (JDK-8301341).
  */
@@ -20,10 +19,8 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
 
     private final Queue<E> elements = new ConcurrentLinkedQueue<>();
     private final int most;
-    /** The number of elements; an element may be taken before it is counted. */
-    private final AtomicInteger waiting = new AtomicInteger();
-    /** The threads that wait. Each thread polls again after it has added itself, so that it misses no element. */
-    private final Queue<Thread> takers = new ConcurrentLinkedQueue<>();
+    /** A permit for each element. */
+    private final Semaphore queued = new Semaphore(0);
 
     /** Makes a queue without a bound. */
     public ParkingQueue() {
@@ -36,14 +33,11 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
 
     @Override
     public boolean offer(E element) {
-        if (waiting.get() >= most) {
+        if (remainingCapacity() <= 0) {
             return false;
         }
         elements.add(element);
-        waiting.incrementAndGet();
-        for (Thread taker : takers) {
-            LockSupport.unpark(taker);
-        }
+        queued.release();
         return true;
     }
 
@@ -61,40 +55,12 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
 
     @Override
     public @Nullable E poll() {
-        E first = elements.poll();
-        if (first != null) {
-            waiting.decrementAndGet();
-        }
-        return first;
+        return queued.tryAcquire() ? elements.poll() : null;
     }
 
     @Override
     public @Nullable E poll(long timeout, TimeUnit unit) throws InterruptedException {
-        E first = poll();
-        if (first != null) {
-            return first;
-        }
-        long deadline = System.nanoTime() + unit.toNanos(timeout);
-        Thread caller = Thread.currentThread();
-        takers.add(caller);
-        try {
-            while (true) {
-                first = poll();
-                if (first != null) {
-                    return first;
-                }
-                if (Thread.interrupted()) {
-                    throw new InterruptedException();
-                }
-                long left = deadline - System.nanoTime();
-                if (left <= 0) {
-                    return null;
-                }
-                LockSupport.parkNanos(this, left);
-            }
-        } finally {
-            takers.remove(caller);
-        }
+        return queued.tryAcquire(timeout, unit) ? elements.poll() : null;
     }
 
     @Override
@@ -115,7 +81,8 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
     public boolean remove(@Nullable Object element) {
         boolean removed = elements.remove(element);
         if (removed) {
-            waiting.decrementAndGet();
+            // If a taker has the permit, it finds nothing.
+            boolean unused = queued.tryAcquire();
         }
         return removed;
     }
@@ -137,7 +104,7 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
 
     @Override
     public int remainingCapacity() {
-        return most - Math.max(0, waiting.get());
+        return most - queued.availablePermits();
     }
 
     @Override
@@ -148,12 +115,8 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
     @Override
     public int drainTo(Collection<? super E> target, int most) {
         int count = 0;
-        while (count < most && !isEmpty()) {
-            E next = poll();
-            if (next != null) {
-                target.add(next);
-                count++;
-            }
+        for (E next = null; count < most && (next = poll()) != null; count++) {
+            target.add(next);
         }
         return count;
     }

@@ -13,30 +13,36 @@ public final class Steps {
         this.steps = List.of(steps);
     }
 
-    /** Runs all steps, and then throws what was thrown first. Allocates nothing, since the heap may be full. */
+    /** Runs all steps, and then throws what was thrown first. */
     public void run() {
-        Throwable first = null;
-        for (int i = 0; i < steps.size(); i++) {
-            try {
-                steps.get(i).run();
-            } catch (RuntimeException | Error e) {
-                first = first == null ? e : first;
-            }
-        }
-        rethrow(first);
+        forEach(steps, Runnable::run);
     }
 
     /** Runs the step for each of the elements, and then throws what was thrown first. */
     public static <T> void forEach(Iterable<? extends T> elements, Consumer<T> step) {
         Throwable first = null;
         for (T element : elements) {
-            try {
-                step.accept(element);
-            } catch (RuntimeException | Error e) {
-                first = first == null ? e : first;
-            }
+            first = tried(step, element, first);
         }
         rethrow(first);
+    }
+
+    /** As above, without an iterator: allocates nothing, since the heap may be full. */
+    public static <T> void forEach(List<? extends T> elements, Consumer<T> step) {
+        Throwable first = null;
+        for (int i = 0; i < elements.size(); i++) {
+            first = tried(step, elements.get(i), first);
+        }
+        rethrow(first);
+    }
+
+    private static <T> @Nullable Throwable tried(Consumer<T> step, T element, @Nullable Throwable before) {
+        try {
+            step.accept(element);
+            return before;
+        } catch (RuntimeException | Error e) {
+            return before == null ? e : before;
+        }
     }
 
     /** Throws an unchecked exception or an error; returns if there is none. */

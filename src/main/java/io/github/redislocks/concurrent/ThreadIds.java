@@ -1,8 +1,6 @@
 package io.github.redislocks.concurrent;
 
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
+import java.lang.reflect.Method;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -12,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ThreadIds {
 
-    private static final @Nullable MethodHandle THREAD_ID = threadId();
+    private static final @Nullable Method THREAD_ID = methodOfThreads("threadId");
     private static final AtomicLong NEXT = new AtomicLong();
     private static final ThreadLocal<Long> OWN = ThreadLocal.withInitial(NEXT::decrementAndGet);
 
@@ -30,27 +28,32 @@ public final class ThreadIds {
         }
     }
 
-    private static @Nullable MethodHandle threadId() {
+    /** A method of {@link Thread} without parameters; null if this JDK does not have it. */
+    static @Nullable Method methodOfThreads(String name) {
         try {
-            return MethodHandles.publicLookup()
-                    .findVirtual(Thread.class, "threadId", MethodType.methodType(long.class));
-        } catch (ReflectiveOperationException olderJdk) {
+            return Thread.class.getMethod(name);
+        } catch (NoSuchMethodException olderJdk) {
             return null;
+        }
+    }
+
+    /** Calls a method of a thread. */
+    static Object call(Method method, Thread thread) {
+        try {
+            return method.invoke(thread);
+        } catch (ReflectiveOperationException e) {
+            // The method throws nothing, except at the end of the stack.
+            Steps.rethrow(e.getCause());
+            throw new IllegalStateException(e);
         }
     }
 
     /** The number of the calling thread. */
     public static long current() {
         Thread thread = Thread.currentThread();
-        if (THREAD_ID == null) {
-            return isOverridden(thread.getClass()) ? OWN.get() : thread.getId();
+        if (THREAD_ID != null) {
+            return (long) call(THREAD_ID, thread);
         }
-        try {
-            return (long) THREAD_ID.invokeExact(thread);
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new IllegalStateException(e);
-        }
+        return isOverridden(thread.getClass()) ? OWN.get() : thread.getId();
     }
 }

@@ -40,13 +40,6 @@ class WorkerPool extends ThreadPoolExecutor {
     }
 
     private static void run(Runnable task) {
-        try {
-            task.run();
-        } catch (Throwable e) {
-            Loggers.INTERNAL.error(
-                    "The thread {} met an error and goes on",
-                    Thread.currentThread().getName(),
-                    e);
-        }
+        boolean unused = Loggers.INTERNAL.guard(task, Thread.currentThread().getName(), (each, thread) -> each.run());
     }
 }

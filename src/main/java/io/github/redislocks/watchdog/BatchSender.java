@@ -3,6 +3,7 @@ package io.github.redislocks.watchdog;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.DutyLoop;
 import io.github.redislocks.concurrent.Loggers;
+import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.health.Availability;
 import io.github.redislocks.health.MonitoredRedis;
@@ -166,9 +167,7 @@ public final class BatchSender implements Runnable {
 
     /** Ends each job even after an error: a job that did not end would never be sent again. */
     private static void end(List<Job> jobs) {
-        for (int i = 0; i < jobs.size(); i++) {
-            jobs.get(i).end();
-        }
+        Steps.forEach(jobs, Job::end);
     }
 
     /**

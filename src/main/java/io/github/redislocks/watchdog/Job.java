@@ -35,9 +35,6 @@ public interface Job {
 
     void failed(RedisException failure, long sentNanos);
 
-    /**
-     * Called last, even if an error prevented both {@link #answered} and {@link #failed}. Must not throw: the other
-     * jobs of the batch are ended next.
-     */
+    /** Called last, even if an error prevented both {@link #answered} and {@link #failed}. */
     void end();
 }
