@@ -165,8 +165,11 @@ public interface LeasedLock<H extends Handle> extends Lock {
      */
     default <T extends @Nullable Object, E extends Exception> T callWithLock(LockedCall<T, E> action) throws E {
         Objects.requireNonNull(action, "action");
+        HandledWork.Unlock unlock = this::unlock;
         lock();
-        return HandledWork.callAndUnlock(this, action);
+        try (unlock) {
+            return action.call();
+        }
     }
 
     /**
@@ -199,7 +202,13 @@ public interface LeasedLock<H extends Handle> extends Lock {
     default <T extends @Nullable Object, E extends Exception> LockedResult<T> tryCallWithLock(
             Duration wait, LockedCall<T, E> action) throws E, InterruptedException {
         Objects.requireNonNull(action, "action");
-        return tryLock(wait) ? LockedResult.of(HandledWork.callAndUnlock(this, action)) : LockedResult.busy();
+        HandledWork.Unlock unlock = this::unlock;
+        if (!tryLock(wait)) {
+            return LockedResult.busy();
+        }
+        try (unlock) {
+            return LockedResult.of(action.call());
+        }
     }
 
     /**

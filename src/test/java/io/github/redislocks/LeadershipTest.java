@@ -616,6 +616,23 @@ class LeadershipTest extends FakeTime {
         assertNothingLeft();
     }
 
+    /** As where the system has no thread for acquisitions. */
+    @Test
+    void candidate_thatCannotAsk_isRefused_andLeavesNothing() {
+        OutOfMemoryError noThread = new OutOfMemoryError("of the test");
+        assertThatThrownBy(() -> Leadership.run(
+                        "job",
+                        new Work(),
+                        LeaderOptions.defaults(),
+                        Leadership.agenda(clock, Threads.of(null, "t")),
+                        () -> {
+                            throw noThread;
+                        },
+                        () -> false))
+                .isSameAs(noThread);
+        await().until(() -> agendas().isEmpty());
+    }
+
     @Test
     void leadership_thatCannotWork_isRefusedAtOnce() {
         assertThatThrownBy(() -> locks.leadership("", new Work())).isInstanceOf(IllegalArgumentException.class);

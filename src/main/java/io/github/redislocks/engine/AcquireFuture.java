@@ -31,10 +31,17 @@ public final class AcquireFuture<H extends Handle, R> extends EndableFuture<R> {
         return new AcquireFuture<>(Optional::of, Optional::empty);
     }
 
-    void acquired(H handle) {
-        if (!succeed(resultOf.apply(handle))) {
-            CompletionStage<Boolean> unused = handle.releaseAsync();
-        }
+    /**
+     * Returns what gives the caller the acquired handle. Called before the acquisition begins: an error here holds no
+     * lock.
+     */
+    Runnable grantOf(H handle) {
+        R result = resultOf.apply(handle);
+        return () -> {
+            if (!succeed(result)) {
+                CompletionStage<Boolean> unused = handle.releaseAsync();
+            }
+        };
     }
 
     void busy() {

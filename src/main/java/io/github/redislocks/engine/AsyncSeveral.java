@@ -24,6 +24,9 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
     private final boolean renewed;
     private final AcquireFuture<MultiLockHandle, ?> future;
     private RedisMultiLockHandle handle;
+    /** Gives the caller the handle. */
+    private Runnable grant;
+
     private Held[] had;
     /** How many of the locks are acquired. */
     private int count;
@@ -45,6 +48,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
         this.renewed = renewed;
         this.future = future;
         this.handle = new RedisMultiLockHandle(client, several);
+        this.grant = future.grantOf(handle);
         this.had = new Held[several.parts().size()];
     }
 
@@ -97,7 +101,8 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
         WaitLimit limit = limits.get();
         several.complete(had, limit, renewed);
         if (several.areHeld(had)) {
-            future.acquired(handle.of(had));
+            handle.of(had);
+            grant.run();
             return;
         }
         giveBack();
@@ -107,6 +112,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
         }
         // A lock was lost while this acquisition waited for the others: begin anew with all locks.
         handle = new RedisMultiLockHandle(client, several);
+        grant = future.grantOf(handle);
         had = new Held[had.length];
         count = 0;
         parts.clear();

@@ -198,26 +198,15 @@ final class Closing {
     }
 
     private void loseHolds() {
-        Throwable first = null;
-        for (Hold hold : holds.all()) {
-            try {
-                if (hold.lose(LockLost.Reason.CLOSED)) {
-                    loseAndLeave(hold);
+        Steps.forEach(holds.all(), hold -> {
+            if (hold.lose(LockLost.Reason.CLOSED)) {
+                try {
+                    losses.ended(hold);
+                } finally {
+                    leaves.add(Scripts.leave(hold.keys(), hold.owner, hold.attempt, true, null, false));
                 }
-            } catch (RuntimeException | Error e) {
-                first = first == null ? e : first;
             }
-        }
-        Steps.rethrow(first);
-    }
-
-    /** Each of the two, whatever the other meets. */
-    private void loseAndLeave(Hold hold) {
-        try {
-            losses.ended(hold);
-        } finally {
-            leaves.add(Scripts.leave(hold.keys(), hold.owner, hold.attempt, true, null, false));
-        }
+        });
     }
 
     /** Losses whose telling has met an error: the watchdog will not look once more. */

@@ -38,19 +38,14 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
     /** Acquires the lock, while no thread waits. */
     public <R> CompletableFuture<R> acquireAsync(
             WaitLimit limit, boolean renewed, AcquireFuture<LockHandle, R> future) {
+        Runnable grant = future.grantOf(this);
         Attempt.Request request = new Attempt.Request(sync.leaseMillis(), renewed, sync.isFair(), sync.maxHoldMillis());
         AsyncAcquisitions.Pending pending =
                 client.async.begin(sync.keys(), handleOwner(), request, limit, new AsyncAcquisitions.Caller() {
                     @Override
                     public void acquired(Hold acquired) {
                         hold = acquired;
-                        try {
-                            future.acquired(RedisLockHandle.this);
-                        } catch (Throwable e) {
-                            client.handoff.strand(acquired);
-                            future.failed(e);
-                            throw e;
-                        }
+                        grant.run();
                     }
 
                     @Override

@@ -64,33 +64,37 @@ public final class Heartbeats implements Task {
 
     @Override
     public long inspect(long now, long horizon, Batch due) {
-        long next = Long.MAX_VALUE;
-        long grace = epoch.graceNanos(now);
-        Throwable met = null;
-        for (Attempt attempt : attempts.all()) {
-            try {
-                if (attempt.stranded) {
-                    handoff.rescue(attempt);
-                }
-            } catch (RuntimeException | Error e) {
-                // Throw the error later, so that the other waiters keep their places nevertheless.
-                met = e;
+        Look look = new Look(now, horizon, due);
+        Steps.forEach(attempts.all(), look::at);
+        // Inspect again while there are attempts: an error may end a call without waking the watchdog.
+        return look.next == Long.MAX_VALUE && !attempts.isEmpty() ? now + LOOK_NANOS : look.next;
+    }
+
+    /** A look at the attempts that are under way. */
+    private final class Look {
+
+        private final long now;
+        private final long horizon;
+        private final Batch due;
+        private final long grace;
+        private long next = Long.MAX_VALUE;
+
+        Look(long now, long horizon, Batch due) {
+            this.now = now;
+            this.horizon = horizon;
+            this.due = due;
+            this.grace = epoch.graceNanos(now);
+        }
+
+        void at(Attempt attempt) {
+            if (attempt.stranded) {
+                handoff.rescue(attempt);
             }
-            if (!attempt.undecided()) {
-                continue;
-            }
-            Availability server = redis.of(attempt.keys.lock());
-            long outage = server.age(now);
-            if (outage > 0 && !attempt.bearsOutages()) {
-                long bearable = attempt.retryForNanos;
-                if (outage > bearable && server.failedSince(attempt.beganNanos())) {
-                    attempt.decide(new Attempt.Failure(unavailable.notServed(attempt, outage, server.cause())));
-                    continue;
-                }
-                next = Math.min(next, now + Math.max(PAUSE_NANOS, bearable - outage + 1));
+            if (!attempt.undecided() || fails(attempt)) {
+                return;
             }
             if (attempt.position() == null || attempt.isHeartbeatInFlight()) {
-                continue;
+                return;
             }
             if (grace > 0) {
                 // Send no heartbeat during the failover grace: it could take a free lock, or hand the lock to another
@@ -102,9 +106,22 @@ public final class Heartbeats implements Task {
                 due.add(attempt.keys.lock(), new Heartbeat(attempt));
             }
         }
-        Steps.rethrow(met);
-        // Inspect again while there are attempts: an error may end a call without waking the watchdog.
-        return next == Long.MAX_VALUE && !attempts.isEmpty() ? now + LOOK_NANOS : next;
+
+        /** Makes an attempt fail if Redis has been away for too long; whether it has. */
+        private boolean fails(Attempt attempt) {
+            Availability server = redis.of(attempt.keys.lock());
+            long outage = server.age(now);
+            if (outage == 0 || attempt.bearsOutages()) {
+                return false;
+            }
+            long bearable = attempt.retryForNanos;
+            if (outage > bearable && server.failedSince(attempt.beganNanos())) {
+                attempt.decide(new Attempt.Failure(unavailable.notServed(attempt, outage, server.cause())));
+                return true;
+            }
+            next = Math.min(next, now + Math.max(PAUSE_NANOS, bearable - outage + 1));
+            return false;
+        }
     }
 
     public final class Heartbeat implements Job {
@@ -186,11 +203,7 @@ public final class Heartbeats implements Task {
                 // An error prevented the outcome from being noted, so the request may have run.
                 attempt.mayHaveRun(notAfter);
                 attempt.endHeartbeat();
-                try {
-                    leaveIfEnded();
-                } catch (Throwable e) {
-                    // Ignored: what the request may have left in Redis lapses with its claim.
-                }
+                leaveIfEnded();
             }
         }
 

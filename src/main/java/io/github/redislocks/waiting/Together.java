@@ -71,6 +71,7 @@ public final class Together {
     public Answer take(
             List<LockKeys> locks, Owner owner, Attempt.Request request, WaitLimit within, @Nullable Held[] had) {
         List<Attempt> all = new ArrayList<>(locks.size());
+        Answer answer = Answer.Word.LINE;
         try {
             long began = clock.nanoTime();
             within.restart(began);
@@ -82,22 +83,21 @@ public final class Together {
                 attempts.begin(attempt);
             }
             long sent = clock.nanoTime();
-            Answer answer = ask(all, sent, timeoutNanos, within.waits());
-            if (answer instanceof Answer.Granted granted) {
+            Answer first = ask(all, sent, timeoutNanos, within.waits());
+            if (!(first instanceof Answer.Granted granted)) {
+                answer = first;
+            } else {
                 long deadline = sent + Timing.validityNanos(request.leaseMillis());
                 Attempt.Grant grant = new Attempt.Grant(granted.token(), false, deadline, clock.nanoTime(), true);
                 if (settle(all, grant, limit, had)) {
-                    return answer;
+                    answer = first;
                 }
-                answer = Answer.Word.LINE;
             }
-            end(all);
             return answer;
-        } catch (Throwable e) {
-            for (int i = 0; i < all.size(); i++) {
-                handoff.strand(all.get(i));
+        } finally {
+            if (!(answer instanceof Answer.Granted)) {
+                end(all);
             }
-            throw e;
         }
     }
 
@@ -117,35 +117,31 @@ public final class Together {
 
     private Answer ask(List<Attempt> all, long sent, long timeoutNanos, boolean waits) {
         ServerTimes.Date notAfter = serverTimes.date(sent, timeoutNanos);
+        Answer answer = null;
         try {
             Reply reply = monitored.run(Scripts.takeAll(all, notAfter, waits).with(settings.acks()), timeoutNanos);
-            Answer answer = Answer.ofTakeAll(reply);
+            Answer read = Answer.ofTakeAll(reply);
             for (Attempt attempt : all) {
                 attempt.answered(reply, notAfter);
-                if (answer instanceof Answer.Granted) {
+                if (read instanceof Answer.Granted) {
                     attempt.known();
                 }
             }
-            return answer;
+            answer = read;
         } catch (RedisException.Unacknowledged e) {
-            mayHaveRun(all, notAfter);
-            return Answer.Word.LINE;
+            // Redis ran the request, and too few replicas confirmed it.
         } catch (RedisException e) {
             for (Attempt attempt : all) {
                 attempt.unanswered(e, notAfter);
             }
             monitored.refused(e);
-            return Answer.Word.LINE;
-        } catch (RuntimeException | Error e) {
-            mayHaveRun(all, notAfter);
-            throw e;
+            answer = Answer.Word.LINE;
+        } finally {
+            for (int i = 0; answer == null && i < all.size(); i++) {
+                all.get(i).mayHaveRun(notAfter);
+            }
         }
-    }
-
-    private static void mayHaveRun(List<Attempt> all, ServerTimes.Date notAfter) {
-        for (int i = 0; i < all.size(); i++) {
-            all.get(i).mayHaveRun(notAfter);
-        }
+        return answer == null ? Answer.Word.LINE : answer;
     }
 
     /** Makes holds of them, as far as they are valid; whether all are. */
@@ -168,6 +164,10 @@ public final class Together {
 
     /** Ends those that have no hold; what they may have in Redis is left in the background. */
     private void end(List<Attempt> all) {
+        for (int i = 0; i < all.size(); i++) {
+            // Before the first ends: the watchdog rescues those that an error here leaves under way.
+            all.get(i).stranded = true;
+        }
         for (Attempt attempt : all) {
             if (attempts.isUnderWay(attempt)) {
                 handoff.rescue(attempt);

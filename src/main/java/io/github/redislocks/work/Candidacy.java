@@ -133,15 +133,14 @@ public final class Candidacy extends Agenda.Matter {
      * now on.
      */
     public void begin() {
-        CompletableFuture<LockHandle> first = electorate.ask().get();
-        asked = first;
+        office.agenda().add(this);
         try {
-            office.agenda().add(this);
-        } catch (Throwable e) {
-            first.cancel(true);
-            throw e;
+            asked = electorate.ask().get();
+        } finally {
+            // A candidate that could not ask ends with its first step.
+            closing |= asked == null;
+            news();
         }
-        news();
     }
 
     /** Begins to end the candidacy, and stops the work. Any thread may call this. */

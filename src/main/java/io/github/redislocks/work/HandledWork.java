@@ -14,7 +14,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -42,77 +41,46 @@ public final class HandledWork {
         };
     }
 
-    /** Runs an action on the calling thread, which holds the lock, and then unlocks. */
-    public static <T extends @Nullable Object, E extends Exception> T callAndUnlock(Lock held, LockedCall<T, E> action)
-            throws E {
-        T result;
-        try {
-            result = action.call();
-        } catch (Throwable e) {
-            try {
-                held.unlock();
-            } catch (RuntimeException | Error met) {
-                // The action's exception has precedence, since it may be the cause or the consequence of a loss.
-                e.addSuppressed(met);
-            }
-            throw e;
-        }
-        held.unlock();
-        return result;
+    /** Ends the work of a thread: unlocks. Made before the lock is acquired, so that an error then holds no lock. */
+    @FunctionalInterface
+    public interface Unlock extends AutoCloseable {
+
+        @Override
+        void close();
     }
 
     /**
      * Runs an action on the calling thread, and then releases the handle. A loss of the handle interrupts the action.
+     * The action's exception has precedence over a loss, since it may be the cause or the consequence of the loss.
      */
     public static <H extends Handle, T extends @Nullable Object, E extends Exception> T call(
             H held, HandleCall<? super H, T, E> action) throws E {
         Interruption interruption = new Interruption();
+        boolean interrupted = false;
         T result;
-        try {
-            interruption.begin();
-            CompletionStage<Void> unused = EarlyNews.of(held).thenAccept(loss -> interruption.interrupt());
-            result = action.call(held);
-        } catch (Throwable e) {
-            boolean interrupted = interruption.end();
-            LockLostException met = releaseAfter(held, e);
-            // If the release found no loss, the work may have closed its handle itself: then ask the handle for its
-            // loss.
-            LockLostException loss = interrupted && met == null ? lossOf(held) : met;
-            if (interrupted && loss != null && e instanceof InterruptedException) {
+        try (held) {
+            try {
+                interruption.begin();
+                CompletionStage<Void> unused = EarlyNews.of(held).thenAccept(loss -> interruption.interrupt());
+                result = action.call(held);
+            } finally {
+                interrupted = interruption.end();
+            }
+        } catch (Exception e) {
+            LockLostException loss = interrupted && e instanceof InterruptedException ? lossOf(held) : null;
+            if (loss != null) {
                 // Throw the loss, since nothing else interrupted the work.
                 loss.addSuppressed(e);
                 throw loss;
             }
-            if (met != null) {
-                e.addSuppressed(met);
-            }
             throw e;
         }
-        interruption.end();
-        held.close();
         LockLostException loss = lossOf(held);
         if (loss != null) {
             // The work itself has released the lock, or tried to, so close() did not throw the loss.
             throw loss;
         }
         return result;
-    }
-
-    /**
-     * Releases the lock after the work has thrown. Returns the loss, if there was one; any other failure of the release
-     * is added to the work's exception as suppressed. The work's exception has precedence, since it may be the cause or
-     * the consequence of a loss.
-     */
-    private static @Nullable LockLostException releaseAfter(Handle held, Throwable thrown) {
-        try {
-            held.close();
-            return null;
-        } catch (LockLostException e) {
-            return e;
-        } catch (RuntimeException | Error e) {
-            thrown.addSuppressed(e);
-            return null;
-        }
     }
 
     /** How the lock was lost; null if the work released it by itself. */
@@ -161,18 +129,21 @@ public final class HandledWork {
         }
 
         <A> void whenComplete(CompletableFuture<A> acquired, Consumer<A> next) {
+            CompletableFuture<A> dependent = null;
             try {
                 result.onEnd(() -> acquired.cancel(false));
-                CompletableFuture<?> unused = acquired.whenComplete((value, failure) -> {
+                dependent = acquired.whenComplete((value, failure) -> {
                     if (failure == null) {
                         next.accept(value);
                     } else {
                         result.fail(failure);
                     }
                 });
-            } catch (Throwable e) {
-                acquired.cancel(false);
-                throw e;
+            } finally {
+                if (dependent == null) {
+                    // Nobody would learn of the lock.
+                    acquired.cancel(false);
+                }
             }
         }
 
@@ -191,43 +162,29 @@ public final class HandledWork {
             }
         }
 
-        private void release(H held, @Nullable T value, @Nullable Throwable thrown) {
-            try {
-                startRelease(held, value, thrown);
-            } catch (Throwable e) {
-                // The thread that completes a stage may have no room on its stack: try again on another thread.
-                try {
-                    CompletableFuture<?> unused = CompletableFuture.runAsync(() -> startRelease(held, value, thrown))
-                            .whenComplete((started, again) -> failIf(again));
-                } catch (Throwable again) {
-                    failIf(again);
-                }
-            }
-        }
-
-        private void failIf(@Nullable Throwable thrown) {
-            if (thrown != null) {
-                result.fail(thrown);
-            }
-        }
-
         /** Starts the release. When that has ended, completes the result. */
-        private void startRelease(H held, @Nullable T value, @Nullable Throwable thrown) {
-            CompletionStage<?> unused = held.releaseAsync().whenComplete((released, e) -> {
-                LockLostException lost = Boolean.TRUE.equals(released) ? null : lossOf(held);
-                if (thrown != null) {
-                    if (lost != null) {
-                        // A failure that came through another stage has a wrapper, which get() strips.
-                        Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : null;
-                        (cause == null ? thrown : cause).addSuppressed(lost);
-                    }
-                    result.fail(thrown);
-                } else if (lost != null) {
-                    result.fail(lost);
-                } else {
-                    complete(value);
+        private void release(H held, @Nullable T value, @Nullable Throwable thrown) {
+            CompletionStage<?> unused = CompletableFuture.completedFuture(held)
+                    .thenCompose(Handle::releaseAsync)
+                    // The thread that completes a stage may have no room on its stack: try again on another thread.
+                    .exceptionallyComposeAsync(e -> held.releaseAsync())
+                    .whenComplete((released, e) -> end(held, value, thrown == null ? e : thrown, released));
+        }
+
+        private void end(H held, @Nullable T value, @Nullable Throwable thrown, @Nullable Boolean released) {
+            LockLostException lost = Boolean.TRUE.equals(released) ? null : lossOf(held);
+            if (thrown != null) {
+                if (lost != null) {
+                    // A failure that came through another stage has a wrapper, which get() strips.
+                    Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : null;
+                    (cause == null ? thrown : cause).addSuppressed(lost);
                 }
-            });
+                result.fail(thrown);
+            } else if (lost != null) {
+                result.fail(lost);
+            } else {
+                complete(value);
+            }
         }
 
         @SuppressWarnings("NullAway") // Null only where the stage's value is.

@@ -73,14 +73,12 @@ public final class Term implements LeaderTerm, Runnable {
         if (!claim()) {
             return;
         }
-        Throwable failure = null;
+        Throwable failure;
         try {
             failure = lead();
-            handle.release();
-        } catch (Throwable e) {
-            failure = failure == null ? e : failure;
-        } finally {
             failed = failure != null;
+            handle.release();
+        } finally {
             over = true;
             candidacy.news();
         }
