@@ -20,6 +20,7 @@ import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Leased;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
@@ -205,46 +206,22 @@ final class Entries {
     private boolean askToReenter(
             LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed, boolean counts)
             throws InterruptedException {
-        try {
-            return askUntilAnswered(lock, hold, limit, leaseMillis, renewed, counts);
-        } finally {
-            losses.endIfProlonged(hold);
-        }
-    }
-
-    private boolean askUntilAnswered(
-            LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed, boolean counts)
-            throws InterruptedException {
         long began = clock.nanoTime();
         int before = lock.own.localReentry() || !counts ? 0 : hold.count();
         RedisException met = null;
         while (losses.isValid(hold)) {
-            boolean outlasts = hold.mayOutlast();
-            boolean asking = hold.isAsking();
             long sent = clock.nanoTime();
             long timeout =
                     Math.min(limit.timeoutNanos(sent, settings.commandTimeoutNanos()), hold.deadlineNanos() - sent);
             long lease = hold.leaseAt(sent, leaseMillis);
-            hold.asks(lease);
             Call call = Scripts.reenter(hold, before, lease);
-            // Note this before the request is sent: the deadline may pass before this thread notices that no reply
-            // comes.
-            hold.asking(true);
             try {
-                Reply reply = monitored.run(call.with(settings.acks()), timeout);
-                if (!Answer.isKept(reply)) {
-                    losses.taken(hold);
-                } else if (hold.extend(clock.nanoTime(), sent, lease)) {
-                    hold.reentryAnswered();
-                    // This request gave at least the lease of the tries before it. But if a try went unanswered, a copy
-                    // of it may still run late.
-                    hold.isTold(outlasts || reply.resent());
-                    if (renewed) {
-                        hold.renewedFor(leaseMillis);
-                    }
+                if (isExtended(hold, call, sent, lease, timeout)) {
                     if (counts) {
                         hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(lease));
                         watchdog.wakeAt(hold.nextRenewalNanos());
+                    } else if (renewed) {
+                        hold.renewedFor(leaseMillis);
                     }
                     return true;
                 }
@@ -257,11 +234,6 @@ final class Entries {
                 long outage = unacknowledged
                         ? monitored.replication(lock.keys.lock()).age(now)
                         : monitored.of(lock.keys.lock()).age(call, now);
-                if (hopeless) {
-                    // Redis refused this request, which therefore prolonged nothing. Restore what was known before it.
-                    hold.asking(asking);
-                    hold.isTold(outlasts);
-                }
                 if (hopeless || limit.isTooLate(outage, now)) {
                     throw unavailable.toDo(
                             lock.keys,
@@ -276,6 +248,41 @@ final class Entries {
             }
         }
         return false;
+    }
+
+    /** Extends a hold by one request that counts nothing; false if it was not answered by then, or if it is lost. */
+    boolean extend(Hold hold, long leaseMillis, long byNanos) {
+        long sent = clock.nanoTime();
+        long lease = hold.leaseAt(sent, leaseMillis);
+        long most = Math.min(settings.commandTimeoutNanos(), hold.deadlineNanos() - sent);
+        long timeout = byNanos == Exits.NEVER ? most : Math.min(most, byNanos - sent);
+        try {
+            return isExtended(hold, Scripts.reenter(hold, 0, lease), sent, lease, timeout);
+        } catch (RedisException e) {
+            return false;
+        }
+    }
+
+    /** Sends a request that asks for a lease; false if the hold turned out to be lost. */
+    private boolean isExtended(Hold hold, Call call, long sent, long lease, long timeout) {
+        if (!hold.ask(Leased.Asker.OWNER, lease)) {
+            return false;
+        }
+        try {
+            Reply reply = monitored.run(call.with(settings.acks()), timeout);
+            boolean extended = Answer.isKept(reply) && hold.extend(clock.nanoTime(), sent, lease);
+            if (extended) {
+                hold.answered(Leased.Asker.OWNER, !reply.resent());
+            } else if (!Answer.isKept(reply)) {
+                losses.taken(hold);
+            }
+            return extended;
+        } catch (RedisException e) {
+            if (e.isPermanent()) {
+                hold.refused(Leased.Asker.OWNER);
+            }
+            throw e;
+        }
     }
 
     /**

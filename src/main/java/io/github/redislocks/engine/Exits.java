@@ -129,26 +129,8 @@ final class Exits {
         events.released(lock.keys, hold, atNanos);
     }
 
-    /** Ends the renewal of a hold: it lasts for its lease from now on, or if Redis does not answer, as it is. */
-    void fix(LockObject lock, Hold hold, long byNanos) {
-        boolean extended = false;
-        try {
-            long sent = clock.nanoTime();
-            long lease = hold.leaseAt(sent, lock.own.leaseMillis());
-            boolean outlasts = hold.mayOutlast();
-            hold.asks(lease);
-            Call call = Scripts.reenter(hold, 0, lease);
-            Reply reply = monitored.run(call.with(settings.acks()), timeoutNanos(byNanos));
-            if (Answer.isKept(reply)) {
-                extended = hold.extend(clock.nanoTime(), sent, lease);
-                hold.isTold(outlasts || !extended || reply.resent());
-            } else {
-                losses.taken(hold);
-            }
-        } catch (RedisException e) {
-            // Without a reply, the hold lasts as long as its last renewal made it last.
-        }
-        losses.endIfProlonged(hold);
+    /** Ends the renewal of a hold, which was given a lease for that, unless Redis did not answer. */
+    void fix(Hold hold, boolean extended) {
         hold.fixed(extended);
         watch(hold);
     }

@@ -186,6 +186,11 @@ public class Sync extends LockObject {
         return engine.entries.prolong(this, hold, limit, leaseMillis, renewed);
     }
 
+    /** Extends a hold by one request; false if it was not answered by then, or if the hold is lost. */
+    protected final boolean extend(Hold hold, long leaseMillis, long byNanos) {
+        return engine.entries.extend(hold, leaseMillis, byNanos);
+    }
+
     /** Throws if the hold count has reached its maximum. */
     protected static void checkCount(Held held) {
         Entries.checkCount(held);
@@ -229,7 +234,8 @@ public class Sync extends LockObject {
      * not answer.
      */
     protected void fix(Held held, long byNanos) {
-        engine.exits.fix(this, (Hold) held, byNanos);
+        Hold hold = (Hold) held;
+        engine.exits.fix(hold, extend(hold, own.leaseMillis(), byNanos));
     }
 
     /**

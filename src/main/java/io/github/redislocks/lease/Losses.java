@@ -107,7 +107,7 @@ public final class Losses {
                 tell(hold.loss(reason), hold);
             }
             done = by != Keeper.FollowUp.LATER;
-            if (done && mayBeProlonged(hold, reason)) {
+            if (done && hold.isToEndInRedis()) {
                 done = false;
                 prolonged.add(hold);
                 done = true;
@@ -115,24 +115,6 @@ public final class Losses {
             }
         } finally {
             hold.endTelling(done);
-        }
-    }
-
-    /** Whether a request that was not answered may make a lost hold last in Redis, and nothing else ends it there. */
-    private static boolean mayBeProlonged(Hold hold, LockLost.Reason reason) {
-        return (reason == LockLost.Reason.UNCONFIRMED || (reason == LockLost.Reason.EXPIRED && hold.mayOutlast()))
-                && !hold.isReleasedTooLate();
-    }
-
-    /**
-     * Ends a lost hold in Redis, later, if a request may have made it last there. To be said after such a request:
-     * {@link #ended} looks only once whether there was one.
-     */
-    public void endIfProlonged(Hold hold) {
-        LockLost.Reason reason = hold.lossReason();
-        if (reason != null && mayBeProlonged(hold, reason)) {
-            prolonged.add(hold);
-            onProlonged.run();
         }
     }
 

@@ -14,6 +14,7 @@ import io.github.redislocks.script.TokenMemory;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Leased;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.Batch;
@@ -138,7 +139,7 @@ public final class Renewals implements Task {
     }
 
     private void askAtOnce(Hold hold) {
-        hold.doubted(true);
+        hold.doubted();
         hold.renewAt(clock.nanoTime());
     }
 
@@ -216,7 +217,7 @@ public final class Renewals implements Task {
                 // chose runs to its end.
                 abandon(hold);
             } else if (!renewing && !isForBatch(hold, now)) {
-                add(List.of(hold), 0, due);
+                add(new ArrayList<>(List.of(hold)), 0, due);
             } else if (!renewing) {
                 together.add(hold);
                 if (together.size() == BATCH) {
@@ -330,20 +331,18 @@ public final class Renewals implements Task {
 
         @Override
         public boolean begin() {
-            for (int i = 0; i < holds.size(); i++) {
-                // The renewal counts as asked even if the batch ends before it is sent: then Redis did not answer the
-                // batch.
-                holds.get(i).renewalAsked();
-                holds.get(i).doubted(false);
-                holds.get(i).renewing(true);
+            for (int i = holds.size() - 1; i >= 0; i--) {
+                if (!holds.get(i).beginRenewal()) {
+                    holds.remove(i);
+                }
             }
-            return true;
+            return !holds.isEmpty();
         }
 
         @Override
         public void end() {
             for (int i = 0; i < holds.size(); i++) {
-                holds.get(i).renewing(false);
+                holds.get(i).endRenewal();
             }
         }
 
@@ -411,42 +410,36 @@ public final class Renewals implements Task {
             for (int i = 0; i < holds.size(); i++) {
                 Hold hold = holds.get(i);
                 try {
-                    if (reply.resent()) {
-                        mayLast(hold);
-                    }
                     boolean held = Answer.isKept(reply, i, holds.size());
                     if (hold.owner.givesWay() && Answer.isWaitedFor(reply, i, holds.size())) {
                         // Report it although a message said the same: that message may have been lost.
                         hold.owner.wanted(hold.attempt);
                     }
                     if (acknowledged || !held) {
-                        judge(hold, held, sentNanos);
+                        judge(hold, held, reply, sentNanos);
                         renewed += held ? 1 : 0;
                     } else {
                         // The replicas have not confirmed the extension, so it does not count: after a failover the
                         // hold would end earlier. Without a failover, Redis keeps the hold longer than this client
-                        // believes, which mayLast() notes.
-                        mayLast(hold);
+                        // believes, so the request stays open.
                         tryAgain(hold);
                     }
                 } finally {
                     // Clear this last: otherwise, after a failover, the watchdog could schedule a renewal at the new
                     // server, and then this reply of the old server would overwrite that schedule.
-                    hold.renewing(false);
+                    hold.endRenewal();
                 }
             }
             losses.events.renewed(renewed);
         }
 
-        private void judge(Hold hold, boolean held, long sentNanos) {
+        private void judge(Hold hold, boolean held, Reply reply, long sentNanos) {
             long now = clock.nanoTime();
             hold.answeredIn(failoverEpoch);
             if (held) {
                 hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
                 if (hold.extend(now, sentNanos, leaseMillis)) {
-                    hold.renewalAnswered();
-                } else {
-                    mayLast(hold);
+                    hold.answered(Leased.Asker.WATCHDOG, !reply.resent());
                 }
                 if (hold.isDoubted()) {
                     // A message came while this renewal was under way, and the reply may be older than the message. So
@@ -479,20 +472,10 @@ public final class Renewals implements Task {
             if (holds.size() > 1) {
                 redis.refused(failure);
             }
-            boolean mayRun = failure instanceof RedisException.Unanswered unanswered && unanswered.sent();
             for (Hold hold : holds) {
-                if (mayRun) {
-                    mayLast(hold);
-                }
                 tryAgain(hold);
-                hold.renewing(false);
+                hold.endRenewal();
             }
-        }
-
-        /** The hold may last longer than its deadline says, and may have been lost before this was sent. */
-        private void mayLast(Hold hold) {
-            hold.mayBeRenewedLate();
-            losses.endIfProlonged(hold);
         }
 
         private void tryAgain(Hold hold) {

@@ -10,10 +10,6 @@ import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.health.Availability;
 import io.github.redislocks.lease.Losses;
-import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Answer;
-import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
@@ -385,27 +381,10 @@ final class KeptLock extends Sync {
 
     /** Has Redis confirm a lease and extend it to {@code millis}. From then on it is renewed for that time. */
     private void confirm(Hold lease, WaitLimit limit, long millis) {
-        boolean outlasts = lease.mayOutlast();
-        lease.asks(millis);
-        long sent = clock.nanoTime();
-        long timeout =
-                Math.min(limit.timeoutNanos(sent, all.settings.commandTimeoutNanos()), lease.deadlineNanos() - sent);
-        lease.asking(true);
-        try {
-            Reply reply = all.monitored.run(Scripts.reenter(lease, 0, millis).with(all.settings.acks()), timeout);
-            if (Answer.isKept(reply)) {
-                if (lease.extend(clock.nanoTime(), sent, millis)) {
-                    lease.reentryAnswered();
-                    lease.isTold(outlasts || reply.resent());
-                    lease.renewedFor(millis);
-                }
-            } else {
-                all.losses.taken(lease);
-            }
-        } catch (RedisException e) {
-            // Ignored: the acquisition that follows meets the same failure, and reports it.
+        long now = clock.nanoTime();
+        if (extend(lease, millis, now + limit.timeoutNanos(now, all.settings.commandTimeoutNanos()))) {
+            lease.renewedFor(millis);
         }
-        all.losses.endIfProlonged(lease);
     }
 
     private @Nullable Hold lease(Residence residence, Attempt.Request request, WaitLimit limit)

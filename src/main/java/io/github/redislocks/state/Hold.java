@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A hold is kept small, since a process may hold very many locks. Two holds are equal if they have the same thread
  * and lock, by which {@link Holds} finds them. One that may not last for ever is a {@link LimitedHold}.
  */
-public class Hold extends Held implements Attempt.Possession {
+public class Hold extends Leased implements Attempt.Possession {
 
     private final String lock;
     public final long attempt;
@@ -28,26 +28,12 @@ public class Hold extends Held implements Attempt.Possession {
      * 0 if there is none.
      */
     private volatile int renewedFrom;
-    /** The lease that the first acquisition asked for. */
-    private final int wantedMillis;
-    /** At most 24 h, so that it fits into an int. */
-    private int leaseMillis;
-    /** The longest lease that Redis was asked for by a re-entry. */
-    private int askedMillis;
-    /** Whether a request of the owner's thread may give a lease that lasts longer than the deadline says, or has. */
-    private volatile boolean outlasting;
-    /** Whether a renewal went unanswered at any time, so that it may still run; of the renewing thread. */
-    private volatile boolean renewedLate;
     /** The longest lease of all acquisitions that are renewed. */
     private volatile int renewedMillis;
     /** When the watchdog has to renew or confirm the hold, or {@link Long#MAX_VALUE}. */
     private volatile long nextRenewalNanos;
     /** When the watchdog first saw that the hold is lost; 0 before that. Used by the watchdog only. */
     private long lossSeenNanos;
-    /** Whether a renewal has gone unanswered since the last reply. */
-    private volatile boolean unanswered;
-    /** Whether a request of the owner's thread has gone unanswered since the last reply. */
-    private volatile boolean asking;
 
     private int fenceRefreshedSeconds;
     /** The failover epoch of the last reply for this hold; used by the renewing thread only. */
@@ -58,7 +44,7 @@ public class Hold extends Held implements Attempt.Possession {
     private volatile boolean doubted;
 
     public Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
-        super(attempt.owner, grant.token(), grant.previousLost(), now);
+        super(attempt, grant, now);
         this.lock = attempt.keys.lock();
         this.attempt = attempt.number;
         this.turnStartNanos = grant.turnStartNanos();
@@ -66,9 +52,7 @@ public class Hold extends Held implements Attempt.Possession {
         this.inDoubt = attempt.isInDoubt();
         this.renewedFrom = attempt.renewed ? 1 : 0;
         this.nextRenewalNanos = nextRenewalNanos;
-        this.leaseMillis = Math.toIntExact(attempt.leaseMillis);
-        this.renewedMillis = attempt.renewed ? leaseMillis : 0;
-        this.wantedMillis = leaseMillis;
+        this.renewedMillis = attempt.renewed ? Math.toIntExact(attempt.leaseMillis) : 0;
         this.fenceRefreshedSeconds = seconds(now);
         this.failoverEpoch = attempt.failoverEpoch();
         if (attempt.fromCondition) {
@@ -108,11 +92,6 @@ public class Hold extends Held implements Attempt.Possession {
         return owner.thread();
     }
 
-    /** The longest lease that was asked for; of the owner's thread. */
-    public long leaseMillis() {
-        return leaseMillis;
-    }
-
     /** The lease that the watchdog asks for; 0 if no acquisition is renewed. */
     public long renewedMillis() {
         return renewedMillis;
@@ -123,11 +102,9 @@ public class Hold extends Held implements Attempt.Possession {
         return Timing.renewalNanos(renewedMillis);
     }
 
-    /**
-     * The end of the lease that the acquisition wanted, which may not be granted yet: a grant first lasts for a claim.
-     */
+    /** The end of the lease that the owner wants, of which Redis may have given only a claim yet. */
     public long wantedUntilNanos() {
-        return acquiredNanos + wantedMillis * 1_000_000L;
+        return acquiredNanos + leaseMillis() * 1_000_000;
     }
 
     /** Notes that the watchdog has seen that the hold is lost; only the first call counts. */
@@ -193,99 +170,26 @@ public class Hold extends Held implements Attempt.Possession {
         return doubted;
     }
 
-    /** Notes that the hold is said to be forced; or that a renewal begins, which will tell. */
-    public void doubted(boolean now) {
-        doubted = now;
+    /** Notes that the hold is said to be forced. */
+    public void doubted() {
+        doubted = true;
     }
 
-    /** Notes that a renewal begins or ends. */
-    public void renewing(boolean underWay) {
-        renewing = underWay;
+    /** Notes that a renewal begins; false if the hold has ended, so that the renewal must not be sent. */
+    public boolean beginRenewal() {
+        doubted = false;
+        renewing = ask(Asker.WATCHDOG, renewedMillis);
+        return renewing;
     }
 
-    /** Whether a request that should have confirmed the hold has gone unanswered since the last reply. */
-    public boolean isUnanswered() {
-        return unanswered || asking;
-    }
-
-    /** Notes that a renewal is asked for, and not answered yet. */
-    public void renewalAsked() {
-        unanswered = true;
-    }
-
-    /** Notes that a renewal is answered which has confirmed the hold. */
-    public void renewalAnswered() {
-        unanswered = false;
-        asking = false;
-    }
-
-    /**
-     * Notes that a request of the owner's thread is answered which has confirmed the hold. Where it is renewed, that
-     * says nothing of a renewal, which may be under way.
-     */
-    public void reentryAnswered() {
-        asking = false;
-        if (!isRenewed()) {
-            unanswered = false;
-        }
-    }
-
-    /** Whether a request of the owner's thread has gone unanswered since the last reply; of that thread. */
-    public boolean isAsking() {
-        return asking;
-    }
-
-    /** Notes whether a request of the owner's thread has gone unanswered since the last reply; of that thread. */
-    public void asking(boolean now) {
-        asking = now;
-    }
-
-    /** Notes that a renewal, or a copy of one, may run after it was given up; of the renewing thread. */
-    public void mayBeRenewedLate() {
-        renewedLate = true;
-    }
-
-    /** Moves the deadline forward, never back; false if the old deadline has passed or the hold has ended. */
-    public boolean extend(long now, long deadlineNanos) {
-        while (true) {
-            long old = state();
-            if (old <= now) {
-                return false;
-            }
-            if (old >= deadlineNanos || changeState(old, deadlineNanos)) {
-                return true;
-            }
-        }
-    }
-
-    /**
-     * Moves the deadline forward as far as a lease allows that Redis has given; false as {@link #extend(long, long)}.
-     */
-    public final boolean extend(long now, long sentNanos, long leaseMillis) {
-        boolean valid = extend(now, sentNanos + Timing.validityNanos(leaseMillis));
-        if (valid) {
-            leasedUntil(sentNanos + leaseMillis * 1_000_000);
-            owner.confirmed(sentNanos);
-        }
-        return valid;
-    }
-
-    /** Notes the end of a lease that Redis has given. */
-    void leasedUntil(long nanos) {}
-
-    /** Whether no lease can make the hold last longer than the one that it has. */
-    boolean isLastLease() {
-        return false;
+    /** Notes that a renewal ends. */
+    public void endRenewal() {
+        renewing = false;
     }
 
     /** How long the hold may last; 0 if for ever. */
     public long maxHoldMillis() {
         return 0;
-    }
-
-    /** The lease to ask for at a time when one is wanted: shorter if the hold may not last for so long. */
-    public long leaseAt(long nanos, long wantedMillis) {
-        return wantedMillis;
     }
 
     /** The owner waits for other locks, and does not work under this one yet: that may last. Of the owner's thread. */
@@ -307,17 +211,6 @@ public class Hold extends Held implements Attempt.Possession {
     /** Notes that the warning is given; for the watchdog only. */
     public void warned() {}
 
-    /** Ends the hold as lost if its deadline has passed; true for the one caller that ended it. */
-    public boolean loseIfPast(long now) {
-        return lose(now, reasonPast());
-    }
-
-    /** Why the hold is lost if its deadline has passed. */
-    private LockLost.Reason reasonPast() {
-        LockLost.Reason reason = isUnanswered() ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED;
-        return isLastLease() ? LockLost.Reason.HELD_TOO_LONG : reason;
-    }
-
     /**
      * Has the release of a handle's hold keep the lock taken until so long after the beginning of the hold: 0 for not
      * at all.
@@ -333,15 +226,6 @@ public class Hold extends Held implements Attempt.Possession {
         return owner.keepsMillis() > 0;
     }
 
-    /**
-     * Ends the hold as lost because its release found nothing to release.
-     *
-     * @param past whether the deadline had passed by then, which explains the loss
-     */
-    public boolean releaseFailed(boolean past) {
-        return lostInRelease(past ? reasonPast() : LockLost.Reason.TAKEN);
-    }
-
     @Override
     public boolean isOfHandle() {
         return owner instanceof HandleOwner;
@@ -354,7 +238,7 @@ public class Hold extends Held implements Attempt.Possession {
         }
     }
 
-    /** Whether the watchdog renews the hold; false if the caller named a lease, which ends by itself. */
+    @Override
     public boolean isRenewed() {
         return renewedFrom > 0;
     }
@@ -380,10 +264,9 @@ public class Hold extends Held implements Attempt.Possession {
     /** Counts a re-entry; the first one that names no lease starts the renewal. */
     public void reentered(long wantedMillis, boolean renewed, long renewalNanos) {
         reentered();
-        int wanted = Math.toIntExact(leaseAt(acquiredNanos, wantedMillis));
-        leaseMillis = Math.max(leaseMillis, wanted);
+        int got = got(wantedMillis);
         if (renewed) {
-            renewedMillis = Math.max(renewedMillis, wanted);
+            renewedMillis = Math.max(renewedMillis, got);
             if (renewedFrom == 0) {
                 renewedFrom = count();
                 // Keep an earlier time that was set for another reason. If that request is being answered at this
@@ -393,44 +276,14 @@ public class Hold extends Held implements Attempt.Possession {
         }
     }
 
-    /** Notes that Redis is about to be asked for this lease, which it may give and not say; of the owner's thread. */
-    public void asks(long millis) {
-        askedMillis = Math.max(askedMillis, Math.toIntExact(millis));
-        outlasting = true;
-    }
-
-    /**
-     * Notes that Redis has answered what it was asked for: it may have given no more than the deadline says, unless an
-     * earlier question went unanswered, whose lease no later answer takes back.
-     *
-     * @param before what {@link #mayOutlast} said before the question
-     */
-    public void isTold(boolean before) {
-        outlasting = before;
-    }
-
-    /** Whether Redis may have given a lease that lasts longer than the deadline says, or may still do so. */
-    public boolean mayOutlast() {
-        return outlasting || renewedLate;
-    }
-
-    /** The longest lease that Redis may have given, whether it said so or not. */
-    public long longestLeaseMillis() {
-        return Math.max(leaseMillis, askedMillis);
-    }
-
     /** From now on the watchdog asks for this lease, unless it asks for a longer one; of the owner's thread. */
     public void renewedFor(long wantedMillis) {
-        int wanted = Math.toIntExact(leaseAt(acquiredNanos, wantedMillis));
-        leaseMillis = Math.max(leaseMillis, wanted);
-        renewedMillis = Math.max(renewedMillis, wanted);
+        renewedMillis = Math.max(renewedMillis, got(wantedMillis));
     }
 
     /** Whether the hold lasts as long as a re-entry wants without a request to Redis. */
     public boolean covers(long now, long wantedMillis, boolean renewed) {
-        return renewed
-                ? isRenewed() && isValid(now)
-                : isValid(now) && (isLastLease() || state() >= now + Timing.validityNanos(wantedMillis));
+        return renewed ? isRenewed() && isValid(now) : lasts(now, wantedMillis);
     }
 
     /**

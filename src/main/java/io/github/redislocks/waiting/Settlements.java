@@ -300,7 +300,7 @@ public final class Settlements {
             if (attempt.isDoubted()) {
                 // A message that arrived before the hold existed may have said that the lock was forced open. So ask
                 // Redis at once.
-                hold.doubted(true);
+                hold.doubted();
                 hold.renewAt(now);
             }
             if (hold.failoverEpoch() != epoch.count()) {

@@ -267,7 +267,7 @@ class RenewalsTest {
         job().begin();
         walk();
         assertThat(due).isEmpty();
-        hold.renewing(false);
+        hold.endRenewal();
         walk();
         assertThat(due).hasSize(1);
         job().begin();
@@ -462,7 +462,7 @@ class RenewalsTest {
         walk();
         assertThat(due).as("one is under way").isEmpty();
         hold.renewNext(clock.nanoTime() + RENEWAL);
-        hold.renewing(false);
+        hold.endRenewal();
         walk();
         assertThat(due).hasSize(1);
     }

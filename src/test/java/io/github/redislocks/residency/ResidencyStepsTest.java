@@ -14,6 +14,7 @@ import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Leased;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.PendingCommand;
@@ -229,6 +230,7 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.lock(LEASE, true);
         ThreadHold local = residence().holding();
         assertThat(local.beginRelease(clock.nanoTime())).isPositive();
+        residence().lease().ask(Leased.Asker.WATCHDOG, 0);
         client.losses.lose(residence().lease(), LockLost.Reason.UNCONFIRMED);
         for (int i = 0; i < 5; i++) {
             watch();
@@ -398,7 +400,7 @@ class ResidencyStepsTest extends SteppedResidence {
     @Test
     void leaseThatIsLostWhileARenewalWasNotAnswered_isEndedInRedis() {
         kept.lock(LEASE, true);
-        residence().lease().renewalAsked();
+        residence().lease().ask(Leased.Asker.WATCHDOG, 0);
         clock.advanceMillis(LEASE);
         assertThat(kept.held()).isNull();
         watch();
@@ -820,6 +822,7 @@ class ResidencyStepsTest extends SteppedResidence {
         public long beginRelease(long now) {
             if (!released) {
                 released = true;
+                ask(Asker.WATCHDOG, 0);
                 client.losses.lose(this, LockLost.Reason.UNCONFIRMED);
                 watch();
             }

@@ -60,7 +60,7 @@ class HoldTest {
     @Test
     void loseIfPast_withAnUnansweredRenewal_isUnconfirmed() {
         Hold hold = hold(true, 100);
-        hold.renewalAsked();
+        hold.ask(Leased.Asker.WATCHDOG, 0);
         assertThat(hold.loseIfPast(99)).isFalse();
         assertThat(hold.loseIfPast(100)).isTrue();
         assertThat(hold.lossReason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
@@ -219,7 +219,7 @@ class HoldTest {
         assertThat(hold.secondsSinceFenceRefresh(3_000_000_000L)).isEqualTo(1);
         hold.answeredIn(4);
         assertThat(hold.failoverEpoch()).isEqualTo(4);
-        hold.renewing(true);
+        hold.beginRenewal();
         assertThat(hold.isRenewing()).isTrue();
         assertThat(hold.isToldFirst()).isTrue();
         assertThat(hold.isToldFirst()).isFalse();

@@ -65,7 +65,7 @@ class LimitedHoldTest {
         Hold hold = hold(30_000, true, true);
         long sent = BEGIN + 40_000 * MILLI + 1;
         assertThat(hold.extend(BEGIN, sent, hold.leaseAt(sent, 30_000))).isTrue();
-        hold.renewalAsked();
+        hold.ask(Leased.Asker.WATCHDOG, 0);
         assertThat(reasonAtItsDeadline(hold)).isEqualTo(LockLost.Reason.HELD_TOO_LONG);
     }
 

@@ -1,0 +1,203 @@
+package io.github.redislocks.state;
+
+import io.github.redislocks.LockLost;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+
+/**
+ * A possession that Redis gave for a lease, and what Redis may still have of it. The validity deadline follows from the
+ * requests that Redis has answered. A request without an answer may have given a lease too, or may still do so, and no
+ * later answer takes that lease back. Therefore each request for a lease is noted before it is sent:
+ *
+ * <pre>
+ *   ask       the request is open; if the asker's last request is open too, that one may run late
+ *   answered  Redis gave the lease, and the deadline was extended: requests that this leaves open may run late
+ *   refused   Redis gave nothing: the request is not open any more
+ * </pre>
+ *
+ * <p>A request that fails stays open, so nothing is to be done after a failure or an error. The open requests tell why
+ * a possession is lost at its deadline; they and those that may run late tell whether it is then to be ended in Redis.
+ * All of this is one number, changed only by compare-and-set, since both askers may ask at the same time.
+ */
+public abstract class Leased extends Held {
+
+    /** Asks for leases, for one at a time. */
+    public enum Asker {
+        /** The owner's thread: enters once more, or begins a fixed lease. */
+        OWNER(1 << 28),
+        /** The watchdog: renews, or confirms a grant. */
+        WATCHDOG(1 << 29);
+
+        /** Set in the number while a request is open. */
+        private final int open;
+
+        Asker(int open) {
+            this.open = open;
+        }
+    }
+
+    /** The part of the number that is the longest lease that was asked for, in milliseconds: at most 24 h. */
+    private static final int LEASE = Asker.OWNER.open - 1;
+
+    private static final int OPEN = Asker.OWNER.open | Asker.WATCHDOG.open;
+    /** Set once a request may run late. */
+    private static final int LATE = 1 << 30;
+
+    private static final AtomicIntegerFieldUpdater<Leased> ASKED =
+            AtomicIntegerFieldUpdater.newUpdater(Leased.class, "asked");
+
+    private volatile int asked;
+    /** The longest lease for which the owner got the lock; of the owner's thread. */
+    private int leaseMillis;
+
+    Leased(Attempt attempt, Attempt.Grant grant, long acquiredNanos) {
+        super(attempt.owner, grant.token(), grant.previousLost(), acquiredNanos);
+        this.leaseMillis = Math.toIntExact(attempt.leaseMillis);
+    }
+
+    /**
+     * Notes that a lease is asked for; call before the request is sent. Returns false if the possession has ended: then
+     * the request must not be sent, since nothing would end the lease that it gives.
+     */
+    public final boolean ask(Asker by, long millis) {
+        int old;
+        int next;
+        do {
+            old = asked;
+            int late = (old & by.open) == 0 ? 0 : LATE;
+            next = (old & ~LEASE) | late | by.open | Math.max(old & LEASE, Math.toIntExact(millis));
+        } while (!ASKED.compareAndSet(this, old, next));
+        // Look after the request was noted: a thread that ends the possession now sees the request.
+        return isOpen();
+    }
+
+    /**
+     * Notes that Redis gave the lease that was asked for and that the deadline was extended.
+     *
+     * @param once whether the request was sent only once
+     */
+    public final void answered(Asker by, boolean once) {
+        // A re-entry of a hold that is renewed says nothing of its renewals.
+        int closed = by == Asker.OWNER && isRenewed() ? by.open : OPEN;
+        int old;
+        int next;
+        do {
+            old = asked;
+            int late = once && (old & closed & ~by.open) == 0 ? 0 : LATE;
+            next = (old & ~closed) | late;
+        } while (!ASKED.compareAndSet(this, old, next));
+    }
+
+    /** Notes that Redis gave nothing. */
+    public final void refused(Asker by) {
+        int old;
+        do {
+            old = asked;
+        } while (!ASKED.compareAndSet(this, old, old & ~by.open));
+    }
+
+    /** Returns true if a request that should have extended the deadline is open. */
+    final boolean isUnanswered() {
+        return (asked & OPEN) != 0;
+    }
+
+    /** Returns true if Redis may have given a lease that ends after the deadline, or may still do so. */
+    final boolean mayOutlast() {
+        return (asked & (OPEN | LATE)) != 0;
+    }
+
+    /** The longest lease that Redis may have given, in answer to a request or without an answer. */
+    public final long longestLeaseMillis() {
+        return Math.max(leaseMillis, asked & LEASE);
+    }
+
+    /** The longest lease for which the owner got the lock; of the owner's thread. */
+    public final long leaseMillis() {
+        return leaseMillis;
+    }
+
+    /** Notes that the owner got the lock for a lease, which is returned; of the owner's thread. */
+    final int got(long wantedMillis) {
+        int got = Math.toIntExact(leaseAt(acquiredNanos, wantedMillis));
+        leaseMillis = Math.max(leaseMillis, got);
+        return got;
+    }
+
+    /** Returns true if the watchdog renews it. */
+    public abstract boolean isRenewed();
+
+    /** The lease to ask for at a time when one is wanted: shorter if the possession may not last for so long. */
+    public long leaseAt(long nanos, long wantedMillis) {
+        return wantedMillis;
+    }
+
+    /** Returns true if no lease can make the possession last longer than the one that it has. */
+    boolean isLastLease() {
+        return false;
+    }
+
+    /** Notes the end of a lease that Redis has given. */
+    void leasedUntil(long nanos) {}
+
+    /** Moves the deadline forward, never back; false if the old deadline has passed or the possession has ended. */
+    public final boolean extend(long now, long deadlineNanos) {
+        while (true) {
+            long old = state();
+            if (old <= now) {
+                return false;
+            }
+            if (old >= deadlineNanos || changeState(old, deadlineNanos)) {
+                return true;
+            }
+        }
+    }
+
+    /**
+     * Moves the deadline forward as far as a lease allows that Redis has given; false as {@link #extend(long, long)}.
+     */
+    public final boolean extend(long now, long sentNanos, long leaseMillis) {
+        boolean valid = extend(now, sentNanos + Timing.validityNanos(leaseMillis));
+        if (valid) {
+            leasedUntil(sentNanos + leaseMillis * 1_000_000);
+            owner.confirmed(sentNanos);
+        }
+        return valid;
+    }
+
+    /** Returns true if the deadline is far enough away for a lease that begins now. */
+    final boolean lasts(long now, long wantedMillis) {
+        return isValid(now) && (isLastLease() || deadlineNanos() >= now + Timing.validityNanos(wantedMillis));
+    }
+
+    /** Ends it as lost if its deadline has passed; true for the one caller that ended it. */
+    public boolean loseIfPast(long now) {
+        return lose(now, reasonPast());
+    }
+
+    /**
+     * Ends it as lost because its release found nothing to release.
+     *
+     * @param past whether the deadline had passed by then, which explains the loss
+     */
+    public final boolean releaseFailed(boolean past) {
+        return lostInRelease(past ? reasonPast() : LockLost.Reason.TAKEN);
+    }
+
+    /** The reason of a loss at the deadline. */
+    private LockLost.Reason reasonPast() {
+        if (isLastLease()) {
+            return LockLost.Reason.HELD_TOO_LONG;
+        }
+        return isUnanswered() ? LockLost.Reason.UNCONFIRMED : LockLost.Reason.EXPIRED;
+    }
+
+    /**
+     * Returns true if it was lost at its deadline, Redis may have it for longer, and no release ends it there. The last
+     * lease of one that was held too long ends by itself.
+     */
+    public final boolean isToEndInRedis() {
+        LockLost.Reason reason = lossReason();
+        return (reason == LockLost.Reason.EXPIRED || reason == LockLost.Reason.UNCONFIRMED)
+                && mayOutlast()
+                && !isReleasedTooLate();
+    }
+}
