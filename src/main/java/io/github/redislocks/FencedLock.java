@@ -26,7 +26,7 @@ public interface FencedLock extends LeasedLock<LockHandle> {
     /**
      * As {@link #lock()}, but the hold is not renewed, and ends with the given lease at the latest. A re-entry makes
      * the hold last at least for the given lease, and never shortens it. No hold lasts longer than its
-     * {@link RedisLocks.Builder#maxHold maxHold}.
+     * {@link RedisLocksBuilder#maxHold maxHold}.
      *
      * @param lease 100 ms to 24 h
      * @throws IllegalArgumentException if the lease is shorter or longer

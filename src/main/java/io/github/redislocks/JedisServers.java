@@ -30,7 +30,7 @@ import redis.clients.jedis.JedisClientConfig;
  *         .build();
  * }</pre>
  *
- * <p>The timeouts in a configuration are not used: {@link RedisLocks.Builder#commandTimeout} takes their place.
+ * <p>The timeouts in a configuration are not used: {@link RedisLocksBuilder#commandTimeout} takes their place.
  *
  * @since 0.1.0
  */

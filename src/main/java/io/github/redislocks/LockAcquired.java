@@ -65,7 +65,7 @@ public final class LockAcquired extends LockEvent {
 
     /**
      * Whether the thread acquired the lock without a request to Redis, because its client keeps the lock: see
-     * {@link RedisLocks.Builder#residency}. The thread may still have waited for another thread of the client.
+     * {@link RedisLocksBuilder#residency}. The thread may still have waited for another thread of the client.
      */
     public boolean isLocal() {
         return local;

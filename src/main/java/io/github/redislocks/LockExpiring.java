@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The event that a hold soon reaches its {@link RedisLocks.Builder#maxHold maxHold}, and is lost then:
+ * The event that a hold soon reaches its {@link RedisLocksBuilder#maxHold maxHold}, and is lost then:
  * {@link LockListener#expiring}.
  *
  * <pre>{@code

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The event that a client has released a lock in Redis that it kept for its threads by its
- * {@link RedisLocks.Builder#residency residency}: {@link LockListener#givenUp}.
+ * {@link RedisLocksBuilder#residency residency}: {@link LockListener#givenUp}.
  *
  * <pre>{@code
  * public void givenUp(LockGivenUp event) {
@@ -44,8 +44,8 @@ public final class LockGivenUp extends LockEvent {
          */
         OWN_HOLD,
         /**
-         * The client kept more than {@link RedisLocks.Builder#maxResident} locks that no thread held, and this one was
-         * among those unused for the longest time.
+         * The client kept more than 10,000 locks that no thread held, and this one was among those unused for the
+         * longest time.
          */
         TOO_MANY,
         /** No thread had used the lock for the time of the residency. */

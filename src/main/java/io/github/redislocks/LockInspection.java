@@ -154,7 +154,7 @@ public final class LockInspection {
 
     /**
      * The owner of a lock, or a waiter: a thread of some JVM, a {@link LockHandle}, or a client that keeps the lock for
-     * its threads ({@link RedisLocks.Builder#residency}).
+     * its threads ({@link RedisLocksBuilder#residency}).
      *
      * @since 0.1.0
      */
@@ -212,7 +212,7 @@ public final class LockInspection {
 
         /**
          * Whether the owner is a whole client, which keeps the lock for its threads by its
-         * {@link RedisLocks.Builder#residency residency}. Only that client knows whether one of its threads holds the
+         * {@link RedisLocksBuilder#residency residency}. Only that client knows whether one of its threads holds the
          * lock.
          */
         public boolean isResidence() {
@@ -232,9 +232,7 @@ public final class LockInspection {
             return Optional.ofNullable(threadName);
         }
 
-        /**
-         * The name of the owner's client, which {@link RedisLocks.Builder#clientName} sets; empty if it was not set.
-         */
+        /** The name of the owner's client, which {@link RedisLocksBuilder#clientName} sets; empty if it was not set. */
         public Optional<String> clientName() {
             int start = clientId.lastIndexOf(':') + 1;
             int end = clientId.lastIndexOf('.');

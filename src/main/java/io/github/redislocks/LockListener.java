@@ -54,21 +54,21 @@ public interface LockListener {
      * report the loss, and after {@link #acquired} has returned for that hold.
      *
      * <p>This method may also be called for a hold for which {@link #released} was called. That happens if the client
-     * keeps the lock by its {@link RedisLocks.Builder#residency residency}, finds that Redis no longer has it, and
-     * Redis has not confirmed the lock since the last unlock: then the lock may have been lost before that unlock.
-     * Listeners that count holds should take the first of the two calls with the same token for the end of the hold.
+     * keeps the lock by its {@link RedisLocksBuilder#residency residency}, finds that Redis no longer has it, and Redis
+     * has not confirmed the lock since the last unlock: then the lock may have been lost before that unlock. Listeners
+     * that count holds should take the first of the two calls with the same token for the end of the hold.
      */
     default void lost(LockLost loss) {}
 
     /**
-     * Called when a hold has lasted for two thirds of its {@link RedisLocks.Builder#maxHold maxHold}, once for each
-     * such hold.
+     * Called when a hold has lasted for two thirds of its {@link RedisLocksBuilder#maxHold maxHold}, once for each such
+     * hold.
      */
     default void expiring(LockExpiring event) {}
 
     /**
-     * Called when this client has given up a lock that it kept by its {@link RedisLocks.Builder#residency residency}.
-     * If a kept lock is lost, this method is not called; {@link #lost} is called if a thread held the lock, or may have
+     * Called when this client has given up a lock that it kept by its {@link RedisLocksBuilder#residency residency}. If
+     * a kept lock is lost, this method is not called; {@link #lost} is called if a thread held the lock, or may have
      * held it. If listeners are so slow that very many of these events wait for them, further events are dropped, and
      * their number is logged.
      */

@@ -100,7 +100,7 @@ public final class LockLost extends LockEvent implements Serializable {
         ABANDONED("its thread ended without unlock(), or its handle was dropped without close()."),
         /** The {@link RedisLocks} of the lock was closed before the hold was released. */
         CLOSED("the RedisLocks was closed before unlock()."),
-        /** The hold has reached its {@link RedisLocks.Builder#maxHold maxHold}. */
+        /** The hold has reached its {@link RedisLocksBuilder#maxHold maxHold}. */
         HELD_TOO_LONG(
                 "it reached its maxHold. Set a longer maxHold if the work takes that long; otherwise find out what"
                         + " delayed the work.");

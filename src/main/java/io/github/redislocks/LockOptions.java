@@ -33,12 +33,6 @@ public final class LockOptions {
 
         boolean renewed = true;
 
-        @Nullable
-        Duration retryFor;
-
-        @Nullable
-        Boolean localReentry;
-
         boolean relockAfterLoss = true;
 
         boolean fair;
@@ -59,7 +53,7 @@ public final class LockOptions {
         }
 
         List<@Nullable Object> all() {
-            return Arrays.asList(lease, renewed, retryFor, localReentry, relockAfterLoss, fair, maxHold, residency);
+            return Arrays.asList(lease, renewed, relockAfterLoss, fair, maxHold, residency);
         }
     }
 
@@ -136,25 +130,6 @@ public final class LockOptions {
     }
 
     /**
-     * Sets for how long {@code lock()} goes on trying during an outage of Redis, counted from the start of the outage.
-     *
-     * @param time 0, to give up at the first failure, to 24 h
-     * @throws IllegalArgumentException if it is negative or longer
-     */
-    public LockOptions retryFor(Duration time) {
-        Duration checked = Settings.checkRetryFor(time);
-        return with(copy -> copy.retryFor = checked);
-    }
-
-    /**
-     * Sets whether a thread that holds the lock re-enters it without a request:
-     * {@link RedisLocks.Builder#localReentry}.
-     */
-    public LockOptions localReentry(boolean local) {
-        return with(copy -> copy.localReentry = local);
-    }
-
-    /**
      * Sets whether a thread that has lost the lock may lock it again before {@code unlock()} has thrown the loss. By
      * default it may: the lock is acquired anew, with a hold count of 1. With {@code false} every method that would
      * acquire the lock throws that {@link LockLostException} instead, so that a re-entry that succeeds proves that the
@@ -171,9 +146,9 @@ public final class LockOptions {
     }
 
     /**
-     * Sets how long a hold may last, instead of the client's {@link RedisLocks.Builder#maxHold}. When this time is
-     * over, the hold is lost as {@link LockLost.Reason#HELD_TOO_LONG}; when two thirds of the time are over, a warning
-     * is logged. If several locks are acquired together, the time counts from the acquisition of the last lock.
+     * Sets how long a hold may last, instead of the client's {@link RedisLocksBuilder#maxHold}. When this time is over,
+     * the hold is lost as {@link LockLost.Reason#HELD_TOO_LONG}; when two thirds of the time are over, a warning is
+     * logged. If several locks are acquired together, the time counts from the acquisition of the last lock.
      *
      * @param time 100 ms to 30 days; zero for no limit
      * @throws IllegalArgumentException if it is shorter or longer, or shorter than a {@link #fixedLease} of these
@@ -186,7 +161,7 @@ public final class LockOptions {
 
     /**
      * Sets for how long the client keeps the lock after its last thread has unlocked it, instead of the client's
-     * {@link RedisLocks.Builder#residency}.
+     * {@link RedisLocksBuilder#residency}.
      *
      * @param time 1 ms to 24 h; zero to release the lock at its unlock
      * @throws IllegalArgumentException if it is shorter or longer, or if these options have {@link #fair} or a
@@ -210,12 +185,6 @@ public final class LockOptions {
         Settings settings = client;
         if (values.lease != null) {
             settings = settings.withLease(values.lease);
-        }
-        if (values.retryFor != null) {
-            settings = settings.withRetryFor(values.retryFor);
-        }
-        if (values.localReentry != null) {
-            settings = settings.withLocalReentry(values.localReentry);
         }
         if (!values.relockAfterLoss) {
             settings = settings.withRelockAfterLoss(false);
@@ -244,8 +213,6 @@ public final class LockOptions {
     public String toString() {
         StringBuilder text = new StringBuilder("LockOptions[");
         add(text, values.renewed ? "lease" : "fixedLease", values.lease);
-        add(text, "retryFor", values.retryFor);
-        add(text, "localReentry", values.localReentry);
         add(text, "relockAfterLoss", values.relockAfterLoss ? null : Boolean.FALSE);
         add(text, "fair", values.fair ? Boolean.TRUE : null);
         add(text, "maxHold", values.maxHold);

@@ -43,15 +43,14 @@ public final class LockUnavailableException extends RuntimeException {
          * user a command.
          */
         UNSUITABLE,
-        /** Fewer replicas confirmed the hold than {@link RedisLocks.Builder#replicaAcks} demands. */
+        /** Fewer replicas confirmed the hold than {@link RedisLocksBuilder#replicaAcks} demands. */
         TOO_FEW_REPLICAS,
         /**
-         * The server has just become the master, and the time of {@link RedisLocks.Builder#failoverGrace} is not over.
+         * The server has just become the master, and the time of {@link RedisLocksBuilder#failoverGrace} is not over.
          */
         FAILOVER_GRACE,
         /**
-         * Too many masters of a quorum have just started, and their {@link RedisLocks.Builder#restartDelay} is not
-         * over.
+         * Too many masters of a quorum have just started, and their {@link RedisLocksBuilder#restartDelay} is not over.
          */
         RESTART_DELAY,
         /** The replies took longer than the lease, so that each hold had already ended when its reply came. */

@@ -8,26 +8,15 @@ import io.github.redislocks.engine.ClientAccess;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.engine.Sync;
-import io.github.redislocks.events.LossCallback;
 import io.github.redislocks.redis.Redis;
-import io.github.redislocks.redis.jedis.JedisVersion;
-import io.github.redislocks.residency.Residences;
 import io.github.redislocks.state.Settings;
-import java.lang.management.ManagementFactory;
-import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.SortedSet;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiFunction;
-import java.util.function.Consumer;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A factory of locks in one Redis, and the owner of what they share: the connections, the watchdog that renews holds,
@@ -47,14 +36,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisLocks implements Locks {
 
-    private static final SecureRandom RANDOM = new SecureRandom();
     private static final LockOptions PLAIN = LockOptions.defaults();
 
     static {
         ClientAccess.give(new ClientAccess() {
             @Override
             public RedisLocks build(Object builder, Redis redis, Clock clock) {
-                return ((Builder) builder).build(redis, clock);
+                return ((RedisLocksBuilder) builder).build(redis, clock);
             }
 
             @Override
@@ -68,7 +56,7 @@ public final class RedisLocks implements Locks {
     /** Drives the leadership candidates of this client. */
     private final Agenda candidates;
 
-    private RedisLocks(LockClient client, Threads threads) {
+    RedisLocks(LockClient client, Threads threads) {
         this.client = client;
         this.candidates = Leadership.agenda(client.clock, threads);
     }
@@ -108,24 +96,14 @@ public final class RedisLocks implements Locks {
      *
      * @throws IllegalStateException if the Jedis on the class path is older than 6.0
      */
-    public static Builder builder() {
-        return new Builder();
+    public static RedisLocksBuilder builder() {
+        return new RedisLocksBuilder();
     }
 
     /** Makes a factory for a test; {@link #close()} also closes the given Redis. */
     static RedisLocks on(Redis redis, Settings settings, List<LockListener> listeners, Clock clock) {
-        Builder builder = builder();
-        builder.settings = settings;
-        builder.listeners.addAll(listeners);
-        return builder.build(redis, clock);
-    }
-
-    /** Makes the id of a new client. An empty {@code name} stands for a client without a name. */
-    private static String newClientId(String name) {
-        String vm = ManagementFactory.getRuntimeMXBean().getName();
-        String host = vm.substring(vm.indexOf('@') + 1).replaceAll("[^A-Za-z0-9._-]", "_");
-        String random = Long.toString(RANDOM.nextLong() >>> 4, 36);
-        return host + ':' + ProcessHandle.current().pid() + ':' + (name.isEmpty() ? random : name + '.' + random);
+        RedisLocksBuilder builder = builder();
+        return builder.settings(settings, listeners).build(redis, clock);
     }
 
     @Override
@@ -163,7 +141,7 @@ public final class RedisLocks implements Locks {
 
     /**
      * Counts the lock names whose last token Redis remembers. Redis remembers each name for the
-     * {@link Builder#tokenMemory}, at a cost of about 200 bytes.
+     * {@link RedisLocksBuilder#tokenMemory}, at a cost of about 200 bytes.
      *
      * <p>This method is for operators: it scans all keys of the database with {@code SCAN}, 1,000 keys with each
      * request, which takes seconds if there are millions of keys. The user in Redis needs the right {@code +scan}. A
@@ -179,8 +157,8 @@ public final class RedisLocks implements Locks {
 
     /**
      * Lists the locks that are not free or that somebody waits for, over all clients of this Redis and key prefix. A
-     * lock is not free while a thread or a handle holds it, while a client keeps it by its {@link Builder#residency},
-     * and until the time of {@link LockHandle#releaseAfter} is over.
+     * lock is not free while a thread or a handle holds it, while a client keeps it by its
+     * {@link RedisLocksBuilder#residency}, and until the time of {@link LockHandle#releaseAfter} is over.
      *
      * <pre>{@code
      * locks.list("order:*").filter(lock -> lock.queueLength() > 10).forEach(System.out::println);
@@ -218,9 +196,9 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * The number of locks that this client keeps by its {@link Builder#residency residency} although none of its
-     * threads holds them now. {@link #countHeld} does not count these locks. Asks no server. The number is approximate
-     * while locks are acquired and released.
+     * The number of locks that this client keeps by its {@link RedisLocksBuilder#residency residency} although none of
+     * its threads holds them now. {@link #countHeld} does not count these locks. Asks no server. The number is
+     * approximate while locks are acquired and released.
      */
     public long countResident() {
         return client.countIdle();
@@ -302,440 +280,5 @@ public final class RedisLocks implements Locks {
     @Override
     public String toString() {
         return client.toString();
-    }
-
-    /**
-     * Collects settings; {@link #build()} connects.
-     *
-     * <pre>{@code
-     * RedisLocks locks = RedisLocks.builder()
-     *         .uri("redis://localhost:6379")
-     *         .lease(Duration.ofSeconds(10))
-     *         .onLockLost(loss -> alarms.add(loss))
-     *         .build();
-     * }</pre>
-     *
-     * <p>A method that takes a value rejects one that cannot work, and {@link #build()} rejects values that cannot work
-     * together, both with {@link IllegalArgumentException} and before anything is sent.
-     *
-     * @since 0.1.0
-     */
-    public static final class Builder {
-
-        private static final String DEFAULT_URI = "redis://localhost:6379";
-        private static final Duration MAX_CONNECT = Duration.ofDays(1);
-        private static final Pattern CLIENT_NAME = Pattern.compile("[A-Za-z0-9_-]{1,40}");
-
-        private @Nullable JedisServers servers;
-        private @Nullable Duration restartDelay;
-        private Settings settings = Settings.DEFAULTS;
-        private Duration connectWithin = Duration.ZERO;
-        private boolean connectLater;
-        private final List<LockListener> listeners = new ArrayList<>();
-        private @Nullable ThreadFactory threadFactory;
-        private String clientName = "";
-
-        private Builder() {
-            JedisVersion.check();
-        }
-
-        /**
-         * Sets where Redis is, as in {@link RedisLocks#connect(String)}. A command timeout in the URI has the effect of
-         * {@link #commandTimeout}.
-         *
-         * @throws IllegalArgumentException if the URI cannot work
-         */
-        public Builder uri(String uri) {
-            return servers(JedisServers.uri(uri));
-        }
-
-        /**
-         * Sets independent masters, as in {@link RedisLocks#quorum(String...)}.
-         *
-         * @throws IllegalArgumentException if a URI cannot work, or the URIs do not name an odd number of different
-         *     servers
-         */
-        public Builder quorum(String... uris) {
-            return servers(JedisServers.quorum(uris));
-        }
-
-        /**
-         * Sets where Redis is and how to connect to it, in types of the client library Jedis, for settings that a URI
-         * cannot express, such as a private certificate authority. If several calls set where Redis is, the last call
-         * counts.
-         */
-        public Builder servers(JedisServers where) {
-            servers = Objects.requireNonNull(where, "servers");
-            Duration time = where.commandTimeout();
-            return time == null ? this : commandTimeout(time);
-        }
-
-        /**
-         * Sets how long a master of a quorum gives no votes after it has started, because it may have forgotten earlier
-         * votes; by default the lease. A lease that a call passes must not be longer than this delay.
-         * {@link Duration#ZERO} lets a master vote at once: for servers that keep all their data by {@code appendfsync
-         * always}, and for tests.
-         */
-        public Builder restartDelay(Duration delay) {
-            this.restartDelay = Objects.requireNonNull(delay, "restartDelay");
-            return this;
-        }
-
-        /**
-         * Sets the prefix of all keys and channels; {@code redis-locks} by default.
-         *
-         * @param prefix 1 to 256 characters without braces
-         * @throws IllegalArgumentException if the prefix cannot work
-         */
-        public Builder keyPrefix(String prefix) {
-            settings = settings.withKeyPrefix(prefix);
-            return this;
-        }
-
-        /**
-         * Sets the lease of acquisitions that are not given a lease: how long Redis keeps a hold that nobody renews; 30
-         * s by default.
-         *
-         * @param defaultLease 100 ms to 24 h
-         * @throws IllegalArgumentException if it is shorter or longer
-         */
-        public Builder lease(Duration defaultLease) {
-            settings = settings.withLease(defaultLease);
-            return this;
-        }
-
-        /**
-         * Sets for how long {@code lock()} goes on trying during an outage of Redis, counted from the start of the
-         * outage; 10 s by default.
-         *
-         * @param time 0, to give up at the first failure, to 24 h
-         * @throws IllegalArgumentException if it is negative or longer
-         */
-        public Builder retryFor(Duration time) {
-            settings = settings.withRetryFor(time);
-            return this;
-        }
-
-        /**
-         * Sets how long one request waits for its reply; 1 s by default.
-         *
-         * @param time 1 ms to 1 minute, and at most the lease, or at most 1 s if the lease is shorter than that
-         * @throws IllegalArgumentException if it is shorter or longer
-         */
-        public Builder commandTimeout(Duration time) {
-            settings = settings.withCommandTimeout(time);
-            return this;
-        }
-
-        /**
-         * Sets how many connections to one server the lock attempts share; 8 by default. Renewals have one more
-         * connection, and the subscription on which grants are received another. For each master of a quorum there is
-         * one connection for lock attempts, regardless of this setting, because one thread at a time asks that master.
-         *
-         * @param connections 1 or more
-         * @throws IllegalArgumentException if the number is less than 1
-         */
-        public Builder maxConnections(int connections) {
-            settings = settings.withMaxConnections(connections);
-            return this;
-        }
-
-        /**
-         * Sets how many replicas must confirm a hold before it counts, so that the hold survives the promotion of one
-         * of these replicas. If fewer replicas confirm an acquisition in time, the client releases the lock;
-         * {@code lock()} tries again for {@code retryFor}, a timed try until its time is over, and {@code tryLock()}
-         * not at all; then {@link LockUnavailableException} is thrown. If fewer replicas confirm the renewals of a
-         * hold, the hold is lost at its deadline. Sentinels may promote any replica, so use the number of all replicas.
-         *
-         * @param replicas 0, the default, to wait for none
-         * @param timeout how long one try waits for the replicas: at least 1 ms, at most the command timeout
-         * @throws IllegalArgumentException if the number is negative
-         */
-        public Builder replicaAcks(int replicas, Duration timeout) {
-            settings = settings.withReplicaAcks(replicas, timeout);
-            return this;
-        }
-
-        /**
-         * Sets for how long this client waits after a failover before it acquires locks again. A hold that the new
-         * master does not know ends in that time, so no other owner gets the lock while that hold lasts. Existing holds
-         * continue, and are renewed, re-entered and released as usual. {@code lock()} waits; a timed try waits and, if
-         * its time ends first, throws {@link LockUnavailableException}; {@code tryLock()} throws that exception at
-         * once. All clients should have the same setting.
-         *
-         * @param time at least the longest lease in use, at most 24 h; zero, the default, not to wait
-         * @throws IllegalArgumentException if the time is negative or longer than 24 h; {@link #build()} throws this
-         *     exception if the time is shorter than the {@link #lease}
-         */
-        public Builder failoverGrace(Duration time) {
-            settings = settings.withFailoverGrace(time);
-            return this;
-        }
-
-        /**
-         * Sets how long Redis remembers the last token of a free lock, and whether its last hold was released: at least
-         * half of this time, and at most this time plus the lease of that hold. The memory takes about 200 bytes for
-         * each name, so 2 GB for ten million names a day. Afterwards the next token comes from the server's clock
-         * alone. It is still greater unless the clock was set back by more than that time, or the lock has moved to a
-         * server whose clock is behind by more; and {@code previousHolderLost()} knows nothing about the previous
-         * holder. All clients must have the same setting. While they differ, for instance during a rolling deployment,
-         * a loss that is up to an hour old may be forgotten, so that {@code previousHolderLost()} misses it and waiters
-         * in Conditions stay asleep.
-         *
-         * @param time at least a minute and four leases (on a quorum four times the {@code restartDelay}); at most, and
-         *     by default, 100,000 s
-         */
-        public Builder tokenMemory(Duration time) {
-            settings = settings.withTokenMemory(time);
-            return this;
-        }
-
-        /**
-         * Sets whether a thread that holds a lock re-enters the lock, and undoes the re-entry, without a request to
-         * Redis. A re-entry without a lease needs no request if the hold is renewed. A re-entry with a lease needs no
-         * request if the hold lasts at least that long. With this setting only the renewals extend a lease, and no
-         * re-entry does; if a hold was removed in Redis, its next renewal notices that, and no re-entry does; and Redis
-         * shows a hold count of one, whatever the re-entries.
-         *
-         * @param local false, the default, to write every re-entry to Redis
-         */
-        public Builder localReentry(boolean local) {
-            settings = settings.withLocalReentry(local);
-            return this;
-        }
-
-        /**
-         * Sets for how long this client keeps a lock in Redis after its last thread has unlocked it. Meanwhile the
-         * threads of this client lock and unlock it without a request. If another client wants the lock, it asks this
-         * client, which releases the lock as soon as no thread holds it. If the process dies while it keeps a lock, the
-         * other clients wait until the lease ends, as if a thread had held the lock.
-         *
-         * <p>A client does not keep fair locks, locks with a {@link #maxHold}, and locks that were acquired with a
-         * lease of their own, for a handle, or as several locks at once. See docs/residency.md for what differs.
-         *
-         * @param time 1 ms to 24 h, about the time between two uses of a lock by one process; zero, the default, to
-         *     release each lock at its unlock
-         * @throws IllegalArgumentException if it is shorter or longer
-         */
-        public Builder residency(Duration time) {
-            settings = settings.withResidency(time);
-            return this;
-        }
-
-        /**
-         * Sets how many locks this client keeps by its {@link #residency} at the same time although none of its threads
-         * holds them, so that a process that always uses new names does not keep more and more locks. When there are
-         * more, the client releases a sixteenth of these locks, and at least one, in the background: those that have
-         * been unused for the longest time.
-         *
-         * @param locks 1 to 1,000,000; 10,000 by default
-         * @throws IllegalArgumentException if the number is less or more
-         */
-        public Builder maxResident(int locks) {
-            settings = settings.withMaxResident(locks);
-            return this;
-        }
-
-        /**
-         * Sets how long one hold may last, so that a thread that hangs does not hold a lock for ever. A hold is renewed
-         * until this time after its acquisition, and is then lost as {@link LockLost.Reason#HELD_TOO_LONG}, before
-         * another owner can acquire the lock. The thread itself is not stopped, and notices the loss only if it asks,
-         * for instance by {@link FencedLock#ensureHeld}. When two thirds of the time are over, a warning is logged and
-         * {@link LockListener#expiring} is called.
-         *
-         * <p>The limit of the lock object that acquired the hold counts. Re-entries do not make the hold last longer; a
-         * wait in a Condition ends the hold, and the thread returns from it with a new hold. A longer lease is
-         * shortened to this time, even a lease that a call passes.
-         *
-         * @param time 100 ms to 30 days; zero, the default, for no limit
-         * @throws IllegalArgumentException if it is shorter or longer
-         */
-        public Builder maxHold(Duration time) {
-            settings = settings.withMaxHold(time);
-            return this;
-        }
-
-        /**
-         * Sets whether a holder learns at once that somebody deleted, flushed or evicted its lock in Redis: within
-         * milliseconds, and not only at the next renewal, a third of the lease later. Redis reports changes of the keys
-         * of held locks to this client, which then asks Redis whether the hold still exists, and believes only that
-         * answer.
-         *
-         * <p>This setting costs one request in the background for up to 32 holds that have lasted for 20 ms, and none
-         * for shorter holds. The connection that receives messages is open from the start. After a connection has
-         * broken, there may be no report until the next renewal. In a cluster there is one request for each hold, and
-         * one more connection and thread for each master that has held locks.
-         *
-         * <p>The user in Redis also needs the rights {@code +client|id +client|tracking +client|caching} and the
-         * channel {@code __redis__:invalidate}. On a quorum {@link #build()} throws
-         * {@link UnsupportedOperationException}.
-         *
-         * <pre>{@code
-         * RedisLocks locks = RedisLocks.builder().uri(uri).watchDeletions(true).build();
-         * }</pre>
-         *
-         * @param watched false, the default, to notice such changes only by the renewals
-         */
-        public Builder watchDeletions(boolean watched) {
-            settings = settings.withWatchDeletions(watched);
-            return this;
-        }
-
-        /**
-         * Sets after which time a wait for a lock is logged, as a warning of the logger
-         * {@code io.github.redislocks.slow} that names the holder. The client asks Redis for the holder in the
-         * background. Each wait is logged once at most. For each lock there is at most one warning in this time, which
-         * stands for all threads of this client that wait for the lock. A {@link Leadership} that waits for its turn to
-         * lead is logged as well. The watchdog runs at least once in this time.
-         *
-         * @param time 10 ms to 24 h; zero, the default, to log none
-         * @throws IllegalArgumentException if it is shorter or longer
-         */
-        public Builder slowWait(Duration time) {
-            settings = settings.withSlowWait(time);
-            return this;
-        }
-
-        /**
-         * Sets after which time a hold that still lasts is logged: once, as a warning of the logger
-         * {@code io.github.redislocks.slow} that names the thread or handle. The warning may come late by up to an
-         * eighth of this time, so that checking many holds costs little.
-         *
-         * @param time 10 ms to 24 h; zero, the default, to log none
-         * @throws IllegalArgumentException if it is shorter or longer
-         */
-        public Builder slowHold(Duration time) {
-            settings = settings.withSlowHold(time);
-            return this;
-        }
-
-        /**
-         * Sets how long {@link #build()} waits for a Redis that is not available yet, for instance because the service
-         * starts before its server. {@link #build()} tries again at least every half second, and logs once that it
-         * waits. It does not wait after a permanent refusal, such as a wrong password or a server that is too old.
-         *
-         * @param time zero, the default, to fail at once; at most a day
-         * @throws IllegalArgumentException if it is negative or longer
-         */
-        public Builder connectWithin(Duration time) {
-            if (Objects.requireNonNull(time, "connectWithin").isNegative() || time.compareTo(MAX_CONNECT) > 0) {
-                throw new IllegalArgumentException("connectWithin is " + Shown.of(time) + ": it must lie between 0 and "
-                        + Shown.of(MAX_CONNECT) + ". Use Duration.ZERO to fail at once.");
-            }
-            this.connectWithin = time;
-            return this;
-        }
-
-        /**
-         * Sets whether {@link #build()} returns without a Redis that is not available, after it has waited for
-         * {@link #connectWithin}. Until Redis is available, calls behave as during an outage that began with
-         * {@link #build()}; then they work, and a log entry says so. If the server refuses permanently, for instance
-         * because of a wrong password, {@link #build()} throws as without this setting; a refusal after
-         * {@link #build()} is logged.
-         *
-         * <pre>{@code
-         * RedisLocks locks = RedisLocks.builder().uri(uri).connectLater(true).build();
-         * }</pre>
-         *
-         * @param later false, the default, to fail without Redis
-         */
-        public Builder connectLater(boolean later) {
-            this.connectLater = later;
-            return this;
-        }
-
-        /**
-         * Sets the factory of this client's threads; by default they are daemons that inherit nothing from the thread
-         * that first needs them. The client names them {@code redis-locks-}<i>role</i>{@code -}<i>client</i>: the role
-         * includes the server if there are several, and the client is the last part of its
-         * {@link RedisLocks#clientId()}.
-         *
-         * @param factory makes platform threads without starting them; an exception from it is treated as a lack of
-         *     threads
-         */
-        public Builder threadFactory(ThreadFactory factory) {
-            threadFactory = Objects.requireNonNull(factory, "threadFactory");
-            return this;
-        }
-
-        /**
-         * Sets a name of this client for people, such as the name of the application. The name is a part of
-         * {@link RedisLocks#clientId()}, {@code host:pid:}<i>name</i>{@code .random}. So it appears in each owner that
-         * {@link Locks#inspect} shows, and in the names of this client's threads.
-         *
-         * @param name 1 to 40 of the characters {@code A-Z a-z 0-9 _ -}
-         * @throws IllegalArgumentException if the name has other characters, or is empty or longer
-         */
-        public Builder clientName(String name) {
-            if (!CLIENT_NAME.matcher(name).matches()) {
-                throw new IllegalArgumentException("clientName is \"" + name
-                        + "\", and has to have 1 to 40 characters of A-Z, a-z, 0-9, _ and -, since it becomes a part of"
-                        + " each owner's name: replace the others.");
-            }
-            clientName = name;
-            return this;
-        }
-
-        /**
-         * Adds a listener for what happens to locks and servers.
-         *
-         * @see LockListener
-         */
-        public Builder listener(LockListener lockListener) {
-            listeners.add(Objects.requireNonNull(lockListener, "listener"));
-            return this;
-        }
-
-        /** Adds a listener for losses only. Losses are logged as warnings in any case. */
-        public Builder onLockLost(Consumer<? super LockLost> action) {
-            Objects.requireNonNull(action, "action");
-            return listener(new LossCallback(action));
-        }
-
-        /**
-         * Connects.
-         *
-         * @throws IllegalArgumentException if settings cannot work together
-         * @throws LockUnavailableException if the server does not answer, for the time of {@link #connectWithin}; if
-         *     the server refuses; or if the calling thread is interrupted meanwhile, whose interrupt flag stays set
-         * @throws UnsupportedOperationException for {@link #watchDeletions} on a quorum
-         * @throws IllegalStateException if the {@link #threadFactory} makes no thread, or a virtual one
-         */
-        public RedisLocks build() {
-            JedisServers chosen = servers == null ? JedisServers.uri(DEFAULT_URI) : servers;
-            // A quorum has a key prefix of its own: its masters have votes, which a client that uses one of these
-            // servers alone must not take for holds.
-            Settings checked =
-                    (chosen.isQuorum() ? settings.withKeyPrefix(settings.keyPrefix() + ":quorum") : settings).checked();
-            return build(checked, Clock.SYSTEM, (id, threads) -> chosen.open(id, checked, restartDelay, threads));
-        }
-
-        /** Makes a client for a test, on the given Redis and with the given clock. */
-        RedisLocks build(Redis redis, Clock clock) {
-            if (servers != null) {
-                redis.close();
-                throw new IllegalArgumentException("The settings name a server, but this client is to use "
-                        + redis.address() + ": leave uri, servers and quorum out.");
-            }
-            return build(settings.checked(), clock, (id, threads) -> redis);
-        }
-
-        private RedisLocks build(Settings checked, Clock clock, BiFunction<String, Threads, Redis> open) {
-            String id = newClientId(clientName);
-            Threads threads = Threads.of(threadFactory, id.substring(id.lastIndexOf(':') + 1));
-            Redis redis = open.apply(id, threads);
-            boolean started = false;
-            try {
-                RedisLocks locks = new RedisLocks(
-                        new LockClient(id, checked, listeners, clock, redis, threads, Residences::new), threads);
-                locks.client.start(connectWithin, connectLater);
-                started = true;
-                return locks;
-            } finally {
-                if (!started) {
-                    redis.close();
-                }
-            }
-        }
     }
 }

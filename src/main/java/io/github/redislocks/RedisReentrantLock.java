@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>How a hold ends.</b> A hold ends by {@link #unlock()}, or when its lease in Redis ends. A hold that was
  * acquired without a lease is renewed in the background while its thread and process live, but for its
- * {@link RedisLocks.Builder#maxHold maxHold} at most; a hold that was acquired with a lease is not renewed, and ends
+ * {@link RedisLocksBuilder#maxHold maxHold} at most; a hold that was acquired with a lease is not renewed, and ends
  * with this lease at the latest. If a hold is no longer valid (its lease ran out, Redis did not confirm it in time, or
  * it was removed in Redis), it is <em>lost</em>: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener}
  * is notified, and the owner's next {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A
@@ -48,9 +48,9 @@ import org.jspecify.annotations.Nullable;
  * at Redis. Any other lock serves the threads of one JVM in order of arrival, and the JVMs in turn, which costs fewer
  * requests. {@link #tryLock()} takes a free lock of either kind even if others wait for it.
  *
- * <p><b>While Redis is away.</b> {@code lock()} goes on trying for its {@link RedisLocks.Builder#retryFor retryFor},
- * and a timed try until its time is over; then they throw {@link LockUnavailableException}. Methods that ask Redis
- * throw {@link IllegalStateException} once the {@code RedisLocks} is closed.
+ * <p><b>While Redis is away.</b> {@code lock()} goes on trying for its {@link RedisLocksBuilder#retryFor retryFor}, and
+ * a timed try until its time is over; then they throw {@link LockUnavailableException}. Methods that ask Redis throw
+ * {@link IllegalStateException} once the {@code RedisLocks} is closed.
  *
  * <p><b>Memory.</b> As {@link Lock} demands, actions of a thread before it unlocks <em>happen before</em> the actions
  * of the next holder in the same JVM after it has acquired the lock.

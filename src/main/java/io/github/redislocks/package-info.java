@@ -28,7 +28,7 @@
  *     {@link io.github.redislocks.LeaderTerm}; {@link io.github.redislocks.LeaderOptions}</td></tr>
  *   <tr><td>know that a hold was lost</td>
  *     <td>{@link io.github.redislocks.LockLostException}, which calls throw after the loss;
- *     {@link io.github.redislocks.RedisLocks.Builder#onLockLost} to be notified at once</td></tr>
+ *     {@link io.github.redislocks.RedisLocksBuilder#onLockLost} to be notified at once</td></tr>
  *   <tr><td>know why no lock can be acquired</td>
  *     <td>{@link io.github.redislocks.LockUnavailableException}; its cause, if a request failed, is a
  *     {@link io.github.redislocks.RedisRequestException}</td></tr>

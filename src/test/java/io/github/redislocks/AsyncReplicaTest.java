@@ -20,7 +20,7 @@ class AsyncReplicaTest extends FakeTime {
         return Settings.DEFAULTS
                 .withRetryFor(Duration.ofSeconds(3))
                 .withCommandTimeout(Duration.ofSeconds(1))
-                .withReplicaAcks(2, Duration.ofMillis(100));
+                .withReplicaAcks(2);
     }
 
     private CompletableFuture<LockHandle> acquire() {

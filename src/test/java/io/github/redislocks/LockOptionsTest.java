@@ -26,13 +26,8 @@ class LockOptionsTest extends FakeTime {
         assertThat(PLAIN.lease(MINUTE)).isNotEqualTo(PLAIN.fixedLease(MINUTE)).isNotEqualTo(PLAIN);
         assertThat(PLAIN.lease(MINUTE)).hasSameHashCodeAs(PLAIN.lease(MINUTE));
         assertThat(PLAIN).hasToString("LockOptions[]");
-        assertThat(PLAIN.fixedLease(MINUTE)
-                        .retryFor(Duration.ZERO)
-                        .localReentry(false)
-                        .relockAfterLoss(false)
-                        .fair(true))
-                .hasToString("LockOptions[fixedLease=60 s, retryFor=0 s, localReentry=false, relockAfterLoss=false,"
-                        + " fair=true]");
+        assertThat(PLAIN.fixedLease(MINUTE).relockAfterLoss(false).fair(true))
+                .hasToString("LockOptions[fixedLease=60 s, relockAfterLoss=false, fair=true]");
     }
 
     @Test
@@ -43,9 +38,6 @@ class LockOptionsTest extends FakeTime {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> PLAIN.fixedLease(Duration.ofHours(25)))
                 .withMessageContaining("25 h");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> PLAIN.retryFor(Duration.ofSeconds(-1)))
-                .withMessageContaining("-1 s");
     }
 
     /** Once with a client that keeps the lock: there a thread locks without a request. */
@@ -174,42 +166,11 @@ class LockOptionsTest extends FakeTime {
     }
 
     @Test
-    void retryFor_ofOneLock_endsItsPatienceAndNoOther() {
-        RedisReentrantLock hasty = locks.reentrantLock("job", PLAIN.retryFor(Duration.ZERO));
-        redis.down(true);
-        long began = clock.nanoTime();
-        whileTimePasses(() -> assertThatThrownBy(hasty::lock).isInstanceOf(LockUnavailableException.class));
-        assertThat(Duration.ofNanos(clock.nanoTime() - began)).isLessThan(Duration.ofSeconds(3));
-        began = clock.nanoTime();
-        whileTimePasses(() -> assertThatThrownBy(lock::lock).isInstanceOf(LockUnavailableException.class));
-        assertThat(Duration.ofNanos(clock.nanoTime() - began)).isGreaterThan(Duration.ofSeconds(5));
-        redis.down(false);
-    }
-
-    @Test
-    void localReentry_ofOneLock_sendsNothing() {
-        RedisReentrantLock local = locks.reentrantLock("job", PLAIN.localReentry(true));
-        local.lock();
-        local.lock();
-        local.unlock();
-        assertThat(redis.log().count("reenter")).isZero();
-        lock.lock();
-        assertThat(redis.log().count("reenter")).isEqualTo(1);
-        lock.unlock();
-        local.unlock();
-        assertThat(server.hash(KEY)).isEmpty();
-    }
-
-    @Test
     void maxHold_isAValue_andZeroIsOne() {
         assertThat(PLAIN.maxHold(MINUTE)).isEqualTo(PLAIN.maxHold(MINUTE)).isNotEqualTo(PLAIN);
         assertThat(PLAIN.maxHold(Duration.ZERO)).isNotEqualTo(PLAIN).hasToString("LockOptions[maxHold=0 s]");
-        assertThat(PLAIN.maxHold(MINUTE)
-                        .fair(true)
-                        .lease(MINUTE)
-                        .retryFor(MINUTE)
-                        .localReentry(true))
-                .hasToString("LockOptions[lease=60 s, retryFor=60 s, localReentry=true, fair=true, maxHold=60 s]");
+        assertThat(PLAIN.maxHold(MINUTE).fair(true).lease(MINUTE))
+                .hasToString("LockOptions[lease=60 s, fair=true, maxHold=60 s]");
     }
 
     @Test

@@ -16,6 +16,7 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.testkit.twin.Fault;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -257,25 +258,29 @@ class MaxHoldTest extends FakeTime {
 
     @Test
     void localReentry_isCountedHere_andDoesNotExtend() {
-        RedisReentrantLock local = locks.reentrantLock("job", PLAIN.localReentry(true));
+        InMemoryRedis way = server.another();
+        RedisLocks client = RedisLocks.on(way, options().withLocalReentry(true), LossListener.to(losses::add), clock);
+        clients.add(client);
+        RedisReentrantLock local = client.reentrantLock("job");
         local.lock();
         pass(5_000);
         local.lock(Duration.ofMinutes(5));
-        assertThat(redis.log().count("reenter")).as("the lease was shorter").isEqualTo(1);
+        assertThat(way.log().count("reenter")).as("the lease was shorter").isEqualTo(1);
         assertThat(server.pttl(KEY)).isEqualTo(55_000);
         pass(1_000);
         local.lock(Duration.ofMinutes(5));
-        assertThat(redis.log().count("reenter")).as("it lasts to the end").isEqualTo(1);
+        assertThat(way.log().count("reenter")).as("it lasts to the end").isEqualTo(1);
         local.lock();
         assertThat(local.getHoldCount()).isEqualTo(4);
         pass(53_000);
         local.ensureHeld();
         pass(1_000);
         lostOnce(LockLost.Reason.HELD_TOO_LONG);
-        assertThat(redis.log().count("reenter")).isEqualTo(1);
+        assertThat(way.log().count("reenter")).isEqualTo(1);
         for (int i = 0; i < 4; i++) {
             assertThatThrownBy(local::unlock).isInstanceOf(LockLostException.class);
         }
+        whileTimePasses(client::close);
     }
 
     @Test

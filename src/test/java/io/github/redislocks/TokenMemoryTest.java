@@ -228,13 +228,13 @@ class TokenMemoryTest extends FakeTime {
     @ParameterizedTest
     @CsvSource({"PT59S, PT10S, PT1M", "PT1M59S, PT30S, PT2M", "PT-1S, PT30S, PT2M", "PT28H, PT30S, PT2M"})
     void timeThatIsTooShortOrTooLong_isRefused(Duration memory, Duration lease, Duration least) {
-        RedisLocks.Builder builder = RedisLocks.builder().lease(lease).tokenMemory(memory);
+        RedisLocksBuilder builder = RedisLocks.builder().lease(lease).tokenMemory(memory);
         assertThatThrownBy(builder::build)
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("tokenMemory is " + Shown.of(memory))
                 .hasMessageContaining("between " + Shown.of(least))
                 .hasMessageContaining("100000 s");
-        RedisLocks.Builder quorum = RedisLocks.builder()
+        RedisLocksBuilder quorum = RedisLocks.builder()
                 .quorum("redis://a", "redis://b", "redis://c")
                 .restartDelay(Duration.ofMinutes(2))
                 .tokenMemory(Duration.ofMinutes(7));

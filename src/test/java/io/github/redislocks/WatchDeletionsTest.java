@@ -262,8 +262,10 @@ class WatchDeletionsTest extends FakeTime {
     void deletion_afterARenewedReentryWasLeftAtOnce_isToldAtOnce() {
         for (boolean local : new boolean[] {false, true}) {
             losses.clear();
-            RedisReentrantLock named =
-                    locks.reentrantLock("job", LockOptions.defaults().localReentry(local));
+            RedisLocks client = RedisLocks.on(
+                    server.another(), options().withLocalReentry(local), LossListener.to(losses::add), clock);
+            clients.add(client);
+            RedisReentrantLock named = client.reentrantLock("job");
             named.lock(Duration.ofMinutes(1));
             named.lock();
             named.unlock();
@@ -276,6 +278,7 @@ class WatchDeletionsTest extends FakeTime {
                     .isLessThan(BEFORE_THE_NEXT_RENEWAL * 1_000_000);
             assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
             assertThatThrownBy(named::unlock).isInstanceOf(LockLostException.class);
+            whileTimePasses(client::close);
         }
     }
 

@@ -11,7 +11,7 @@ class WatchedReplicaAcksTest extends FakeTime {
 
     @Override
     Settings options() {
-        return Settings.DEFAULTS.withWatchDeletions(true).withReplicaAcks(1, Duration.ofMillis(100));
+        return Settings.DEFAULTS.withWatchDeletions(true).withReplicaAcks(1);
     }
 
     /** After the inner unlock a hold of a named lease is asked about once, for the rest of that lease only. */

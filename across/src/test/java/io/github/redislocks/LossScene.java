@@ -44,7 +44,7 @@ final class LossScene {
 
     /** A Redis, and time. */
     interface Ground {
-        RedisLocks connect(UnaryOperator<RedisLocks.Builder> settings);
+        RedisLocks connect(UnaryOperator<RedisLocksBuilder> settings);
 
         /** The lease of its clients. */
         Duration lease();

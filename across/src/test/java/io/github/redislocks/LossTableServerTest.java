@@ -45,7 +45,7 @@ class LossTableServerTest implements LossScene.Ground {
     private final List<AutoCloseable> open = new ArrayList<>();
     private final Map<RedisLocks, List<FaultyProxy>> proxies = new HashMap<>();
     private List<RedisServer> masters = List.of();
-    private UnaryOperator<RedisLocks.Builder> where = settings -> settings;
+    private UnaryOperator<RedisLocksBuilder> where = settings -> settings;
     private String prefix = "redis-locks";
 
     @AfterEach
@@ -141,8 +141,8 @@ class LossTableServerTest implements LossScene.Ground {
 
     /** Behind proxies, if the client does not have its addresses from servers. */
     @Override
-    public RedisLocks connect(UnaryOperator<RedisLocks.Builder> settings) {
-        RedisLocks.Builder builder = settings.apply(RedisLocks.builder()).lease(lease());
+    public RedisLocks connect(UnaryOperator<RedisLocksBuilder> settings) {
+        RedisLocksBuilder builder = settings.apply(RedisLocks.builder()).lease(lease());
         List<FaultyProxy> mine =
                 masters.stream().map(FaultyProxy::to).map(this::opened).toList();
         String[] uris = mine.stream().map(FaultyProxy::uri).toArray(String[]::new);

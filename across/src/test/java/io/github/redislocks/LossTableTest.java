@@ -173,7 +173,7 @@ class LossTableTest extends FakeTime implements LossScene.Ground {
     }
 
     @Override
-    public RedisLocks connect(UnaryOperator<RedisLocks.Builder> settings) {
+    public RedisLocks connect(UnaryOperator<RedisLocksBuilder> settings) {
         InMemoryRedis mine = server.another();
         RedisLocks made = settings.apply(RedisLocks.builder()).build(mine, clock);
         servers.put(made, mine);

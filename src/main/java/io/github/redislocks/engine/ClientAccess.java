@@ -25,7 +25,7 @@ public abstract class ClientAccess {
     }
 
     /**
-     * Makes a client with the settings of a {@code RedisLocks.Builder}, which names no server.
+     * Makes a client with the settings of a {@code RedisLocksBuilder}, which names no server.
      *
      * @throws IllegalArgumentException if the builder names a server; then the Redis is closed
      */

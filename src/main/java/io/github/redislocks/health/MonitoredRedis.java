@@ -3,6 +3,7 @@ package io.github.redislocks.health;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.redis.Acks;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.DatedCalls;
 import io.github.redislocks.redis.Redis;
@@ -11,6 +12,7 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Settings;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -238,9 +240,9 @@ public final class MonitoredRedis {
     }
 
     public String tooFew(Reply reply) {
-        return Math.max(0, reply.acks()) + " of the " + settings.replicaAcks()
-                + " replicas that must have a hold confirmed it within "
-                + settings.replicaAcksTimeoutMillis() + " ms";
+        Acks wanted = Objects.requireNonNull(settings.acks(), "acks");
+        return Math.max(0, reply.acks()) + " of the " + wanted.replicas()
+                + " replicas that must have a hold confirmed it within " + wanted.timeoutNanos() / 1_000_000 + " ms";
     }
 
     private long memoryNanos() {

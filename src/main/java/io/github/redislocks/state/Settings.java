@@ -5,7 +5,6 @@ import io.github.redislocks.redis.Acks;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -29,8 +28,6 @@ public final class Settings {
     public static final Duration LEAST_RESIDENCY = Duration.ofMillis(1);
     /** How many unused locks a client keeps. */
     public static final int DEFAULT_MAX_RESIDENT = 10_000;
-    /** The most locks that a client can keep. */
-    public static final int MOST_RESIDENT = 1_000_000;
     /** How long {@code lock()} goes on trying during an outage. */
     public static final Duration DEFAULT_RETRY_FOR = Duration.ofSeconds(10);
     /** The shortest time after which a wait or a hold can be reported as slow. */
@@ -61,7 +58,6 @@ public final class Settings {
         Duration commandTimeout = DEFAULT_COMMAND_TIMEOUT;
         int maxConnections = DEFAULT_MAX_CONNECTIONS;
         int replicaAcks;
-        Duration replicaAcksTimeout = DEFAULT_COMMAND_TIMEOUT;
         Duration failoverGrace = Duration.ZERO;
         Duration tokenMemory = DEFAULT_TOKEN_MEMORY;
         boolean localReentry;
@@ -98,9 +94,7 @@ public final class Settings {
         this.retryForNanos = values.retryFor.toNanos();
         this.maxHoldMillis = values.maxHold.toMillis();
         this.residencyNanos = values.residency.toNanos();
-        this.acks = values.replicaAcks == 0
-                ? null
-                : new Acks(values.replicaAcks, TimeUnit.NANOSECONDS.convert(values.replicaAcksTimeout));
+        this.acks = values.replicaAcks == 0 ? null : new Acks(values.replicaAcks, commandTimeoutNanos / 2);
     }
 
     private Settings with(Consumer<Values> change) {
@@ -157,16 +151,12 @@ public final class Settings {
     }
 
     /** A copy with the number of replicas that must have a hold before it counts; 0 if none. */
-    public Settings withReplicaAcks(int replicas, Duration timeout) {
-        Objects.requireNonNull(timeout, "replicaAcksTimeout");
+    public Settings withReplicaAcks(int replicas) {
         if (replicas < 0) {
             throw new IllegalArgumentException("replicaAcks is " + replicas
                     + ": it must be 0, to wait for no replica, or the number of replicas to wait for.");
         }
-        return with(values -> {
-            values.replicaAcks = replicas;
-            values.replicaAcksTimeout = timeout;
-        });
+        return with(values -> values.replicaAcks = replicas);
     }
 
     /** A copy with a time for which no lock is acquired after a failover that the client has seen. */
@@ -209,11 +199,6 @@ public final class Settings {
 
     /** A copy with another number of unused locks that the client keeps at most. */
     public Settings withMaxResident(int count) {
-        if (count < 1 || count > MOST_RESIDENT) {
-            throw new IllegalArgumentException("maxResident is " + count + ": it must lie between 1 and "
-                    + MOST_RESIDENT + ". Name about as many locks as the process uses again and again, or a residency"
-                    + " of zero to keep none. The default is " + DEFAULT_MAX_RESIDENT + ".");
-        }
         return with(values -> values.maxResident = count);
     }
 
@@ -257,12 +242,6 @@ public final class Settings {
                     "failoverGrace is " + Shown.of(grace) + ", and the lease " + Shown.of(lease)
                             + ": a hold that the new master does not know would outlast it. Name the longest lease in use, or"
                             + " Duration.ZERO for none.");
-        }
-        Duration timeout = values.replicaAcksTimeout;
-        if (values.replicaAcks > 0 && (timeout.compareTo(LEAST_TIMEOUT) < 0 || timeout.compareTo(commandTimeout) > 0)) {
-            throw new IllegalArgumentException("The timeout of replicaAcks is " + Shown.of(timeout)
-                    + ": it must lie between 1 ms and the command timeout, which is " + Shown.of(commandTimeout)
-                    + ". A replica needs about a round trip from its master.");
         }
         checkTokenMemory(values.tokenMemory, lease);
         return this;
@@ -394,10 +373,6 @@ public final class Settings {
 
     public int replicaAcks() {
         return values.replicaAcks;
-    }
-
-    public long replicaAcksTimeoutMillis() {
-        return values.replicaAcksTimeout.toMillis();
     }
 
     public long failoverGraceNanos() {

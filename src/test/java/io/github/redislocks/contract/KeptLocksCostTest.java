@@ -41,11 +41,8 @@ class KeptLocksCostTest {
 
     /** The scripts a second that the servers run while a client keeps its locks. */
     private static double scriptsPerSecond(String uri, List<RedisServer> servers) {
-        try (RedisLocks locks = RedisLocks.builder()
-                .uri(uri)
-                .residency(Duration.ofMinutes(5))
-                .maxResident(NAMES)
-                .build()) {
+        try (RedisLocks locks =
+                RedisLocks.builder().uri(uri).residency(Duration.ofMinutes(5)).build()) {
             for (int i = 0; i < NAMES; i++) {
                 RedisReentrantLock lock = locks.reentrantLock("kept" + i);
                 lock.lock();

@@ -10,6 +10,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.LockOptions;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.CommandCount;
 import io.github.redislocks.fixture.Logged;
@@ -482,7 +483,7 @@ class WatchTest {
     void build_withoutARight_isRefusedWithWhatToDo(String rule) {
         RedisServer server = server(Version.V7_0);
         admin(server).aclSetUser("app", ("on >s3cret ~* &* +@all " + rule).split(" "));
-        RedisLocks.Builder builder = RedisLocks.builder()
+        RedisLocksBuilder builder = RedisLocks.builder()
                 .uri("redis://app:s3cret@" + server.address())
                 .connectWithin(Duration.ofMinutes(1));
         assertThatThrownBy(() -> builder.watchDeletions(true).build())

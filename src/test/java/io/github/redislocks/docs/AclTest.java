@@ -8,6 +8,7 @@ import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.ClusterServers;
 import io.github.redislocks.fixture.RedisServer;
@@ -157,7 +158,7 @@ class AclTest {
 
     /** Runs every script, by every way on which it calls something. */
     private void useEverything(String uri, Jedis admin) throws Exception {
-        RedisLocks.Builder settings = RedisLocks.builder().uri(uri).lease(Duration.ofSeconds(3));
+        RedisLocksBuilder settings = RedisLocks.builder().uri(uri).lease(Duration.ofSeconds(3));
         try (RedisLocks here = settings.build();
                 RedisLocks there = settings.build()) {
             RedisReentrantLock lock = here.reentrantLock("acl");

@@ -277,8 +277,8 @@ class ReadmeTest {
                 .contains("| `retryFor`, how long `lock()` bears an outage | " + seconds(Settings.DEFAULT_RETRY_FOR))
                 .contains("| `commandTimeout`, the time of one request | " + seconds(Settings.DEFAULT_COMMAND_TIMEOUT))
                 .contains("| `maxConnections`, shared by lock attempts | " + Settings.DEFAULT_MAX_CONNECTIONS)
-                .contains("that none of its threads holds | "
-                        + String.format(Locale.ROOT, "%,d", Settings.DEFAULT_MAX_RESIDENT))
+                .contains("that none of its threads holds, "
+                        + String.format(Locale.ROOT, "%,d", Settings.DEFAULT_MAX_RESIDENT) + " locks at most")
                 .contains("| `keyPrefix` | `" + Settings.DEFAULT_KEY_PREFIX + "`")
                 .contains(Settings.MIN_LEASE.toMillis() + " ms to " + Settings.MAX_LEASE.toHours() + " h");
     }

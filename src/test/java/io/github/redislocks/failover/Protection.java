@@ -1,6 +1,7 @@
 package io.github.redislocks.failover;
 
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import java.time.Duration;
 
 /** The protections of a client against holds that a failover forgets. */
@@ -12,14 +13,14 @@ enum Protection {
     static final Duration LEASE = Duration.ofSeconds(5);
 
     RedisLocks connect(String uri) {
-        RedisLocks.Builder builder = RedisLocks.builder()
+        RedisLocksBuilder builder = RedisLocks.builder()
                 .uri(uri)
                 .lease(LEASE)
                 .commandTimeout(Duration.ofMillis(500))
                 .retryFor(Duration.ofMinutes(1));
         return switch (this) {
             case NONE -> builder.build();
-            case ACKS -> builder.replicaAcks(1, Duration.ofMillis(100)).build();
+            case ACKS -> builder.replicaAcks(1).build();
             case GRACE -> builder.failoverGrace(LEASE).build();
         };
     }

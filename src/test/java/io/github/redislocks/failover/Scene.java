@@ -1,6 +1,6 @@
 package io.github.redislocks.failover;
 
-import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import java.util.List;
 import java.util.concurrent.Callable;
 
@@ -17,7 +17,7 @@ interface Scene extends AutoCloseable {
     record Harm(String what, boolean isHarmless, Callable<Boolean> deed) {}
 
     /** A new client, not yet connected. */
-    RedisLocks.Builder clients();
+    RedisLocksBuilder clients();
 
     /** The lock that is fought for. */
     String name();

@@ -3,6 +3,7 @@ package io.github.redislocks.failover;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.fixture.ClusterServers;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.QuorumServers;
@@ -63,7 +64,7 @@ final class Scenes {
         private final RedisServer server = RedisServer.start("--appendonly", "yes", "--appendfsync", "always");
 
         @Override
-        public RedisLocks.Builder clients() {
+        public RedisLocksBuilder clients() {
             return RedisLocks.builder().uri(server.uri());
         }
 
@@ -106,7 +107,7 @@ final class Scenes {
         private final SentinelServers servers = SentinelServers.start();
 
         @Override
-        public RedisLocks.Builder clients() {
+        public RedisLocksBuilder clients() {
             return RedisLocks.builder().uri(servers.uri());
         }
 
@@ -159,7 +160,7 @@ final class Scenes {
         private final String key = "redis-locks:{" + name() + "}";
 
         @Override
-        public RedisLocks.Builder clients() {
+        public RedisLocksBuilder clients() {
             return RedisLocks.builder().uri(servers.uri());
         }
 
@@ -226,7 +227,7 @@ final class Scenes {
         private int turn;
 
         @Override
-        public RedisLocks.Builder clients() {
+        public RedisLocksBuilder clients() {
             return RedisLocks.builder()
                     .quorum(proxies.stream().map(FaultyProxy::uri).toArray(String[]::new));
         }

@@ -8,6 +8,7 @@ import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LocksRenewed;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.fixture.RedisServer;
@@ -79,7 +80,7 @@ class BlockedLogTest {
         server.close();
     }
 
-    private RedisLocks connect(UnaryOperator<RedisLocks.Builder> settings) {
+    private RedisLocks connect(UnaryOperator<RedisLocksBuilder> settings) {
         return settings.apply(RedisLocks.builder()
                         .uri(server.uri())
                         .lease(Duration.ofSeconds(2))

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.redislocks.JedisServers;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.ClusterServers;
 import io.github.redislocks.fixture.FaultyProxy;
@@ -53,7 +54,7 @@ class DrippingWayTest {
     }
 
     /** Tries a lock often enough that some tries meet connections that were used before, and others fresh ones. */
-    private void assertTriesEndInTime(RedisLocks.Builder client) {
+    private void assertTriesEndInTime(RedisLocksBuilder client) {
         try (RedisLocks locks = client.build()) {
             RedisReentrantLock lock = locks.reentrantLock("dripping-" + UUID.randomUUID());
             lock.lock();

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.JedisServers;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.RedisRequestException;
 import io.github.redislocks.fixture.ClusterServers;
@@ -58,7 +59,7 @@ class MessageTest {
         says(() -> RedisLocks.connect(uri).close(), about, wrong, remedy);
     }
 
-    private static RedisLocks.Builder impatient(String uri) {
+    private static RedisLocksBuilder impatient(String uri) {
         return RedisLocks.builder()
                 .uri(uri)
                 .commandTimeout(Duration.ofMillis(500))
@@ -335,7 +336,7 @@ class MessageTest {
 
     @Test
     void settings() {
-        RedisLocks.Builder builder = RedisLocks.builder();
+        RedisLocksBuilder builder = RedisLocks.builder();
         says(
                 () -> builder.lease(Duration.ofMillis(1)).build(),
                 "The lease is 1 ms",

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.JedisServers;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
@@ -38,7 +39,7 @@ import redis.clients.jedis.params.ClientKillParams;
 @Tag("server")
 class OutageLogTest {
 
-    private static RedisLocks.Builder impatient(RedisServer server) {
+    private static RedisLocksBuilder impatient(RedisServer server) {
         return RedisLocks.builder()
                 .uri(server.uri())
                 .commandTimeout(Duration.ofMillis(500))
@@ -357,7 +358,7 @@ class OutageLogTest {
     @Test
     void connectWithin_doesNotWaitForWhatNobodyMends_norForEver() {
         try (RedisServer server = RedisServer.start()) {
-            RedisLocks.Builder builder = RedisLocks.builder()
+            RedisLocksBuilder builder = RedisLocks.builder()
                     .uri(server.uri().replace("//", "//clerk:wrong@"))
                     .connectWithin(Duration.ofHours(1));
             assertThatThrownBy(builder::build)
@@ -381,7 +382,7 @@ class OutageLogTest {
     }
 
     private static void failsAtOnce(String uri, String... parts) {
-        RedisLocks.Builder builder = RedisLocks.builder().uri(uri).connectWithin(Duration.ofHours(1));
+        RedisLocksBuilder builder = RedisLocks.builder().uri(uri).connectWithin(Duration.ofHours(1));
         assertThatThrownBy(builder::build)
                 .isInstanceOf(LockUnavailableException.class)
                 .satisfies(e -> assertThat(e.getMessage()).contains(parts));

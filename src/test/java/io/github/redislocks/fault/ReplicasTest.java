@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.CommandCount;
 import io.github.redislocks.fixture.RedisServer;
@@ -32,7 +33,7 @@ import redis.clients.jedis.Jedis;
 @Tag("server")
 class ReplicasTest {
 
-    private static final Duration ACKS = Duration.ofMillis(200);
+    private static final Duration ACKS = Duration.ofMillis(500);
     private static final Duration SLACK = Duration.ofMillis(400);
     private static final String KEY = "redis-locks:{job}";
 
@@ -49,7 +50,7 @@ class ReplicasTest {
         try (Jedis jedis = master.client()) {
             await().until(() -> jedis.waitReplicas(1, 10) == 1);
         }
-        lock = connect(builder().replicaAcks(1, ACKS)).reentrantLock("job");
+        lock = connect(builder().replicaAcks(1)).reentrantLock("job");
         lock.lock();
         lock.unlock();
     }
@@ -62,14 +63,14 @@ class ReplicasTest {
         master.close();
     }
 
-    private RedisLocks.Builder builder() {
+    private RedisLocksBuilder builder() {
         return RedisLocks.builder()
                 .uri(master.uri())
                 .lease(Duration.ofSeconds(2))
                 .onLockLost(losses::add);
     }
 
-    private RedisLocks connect(RedisLocks.Builder builder) {
+    private RedisLocks connect(RedisLocksBuilder builder) {
         RedisLocks client = builder.build();
         clients.add(client);
         return client;
@@ -96,7 +97,7 @@ class ReplicasTest {
             assertThat(thrown).isInstanceOf(LockUnavailableException.class);
             if (!thrown.getMessage().contains("gave no usable answer")) {
                 assertThat(thrown)
-                        .hasMessageContaining("0 of the 1 replicas that must have a hold confirmed it within 200 ms");
+                        .hasMessageContaining("0 of the 1 replicas that must have a hold confirmed it within 500 ms");
                 return time;
             }
         }
@@ -204,8 +205,7 @@ class ReplicasTest {
         }
         String uri = master.uri().replace("redis://", "redis://app:secret@");
         connect(RedisLocks.builder().uri(uri)).reentrantLock("job").runWithLock(() -> {});
-        assertThatThrownBy(
-                        () -> RedisLocks.builder().uri(uri).replicaAcks(1, ACKS).build())
+        assertThatThrownBy(() -> RedisLocks.builder().uri(uri).replicaAcks(1).build())
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessageContaining("'wait'");
     }

@@ -469,7 +469,7 @@ class RenewalsTest {
 
     @Test
     void renewalThatTooFewReplicasConfirm_isNone() {
-        Renewals strict = renewals(Settings.DEFAULTS.withReplicaAcks(1, Duration.ofMillis(10)), Renewals.LOSSES);
+        Renewals strict = renewals(Settings.DEFAULTS.withReplicaAcks(1), Renewals.LOSSES);
         Hold hold = hold(0);
         long deadline = hold.deadlineNanos();
         walk(strict);

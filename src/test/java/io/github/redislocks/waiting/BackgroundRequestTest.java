@@ -11,7 +11,6 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -63,7 +62,7 @@ class BackgroundRequestTest extends StillClient {
 
     @Override
     Settings options() {
-        return Settings.DEFAULTS.withReplicaAcks(2, Duration.ofMillis(100));
+        return Settings.DEFAULTS.withReplicaAcks(2);
     }
 
     private void send() {

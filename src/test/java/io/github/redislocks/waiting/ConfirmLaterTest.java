@@ -6,7 +6,6 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -24,7 +23,7 @@ class ConfirmLaterTest extends StillClient {
 
     @Override
     Settings options() {
-        return Settings.DEFAULTS.withReplicaAcks(2, Duration.ofMillis(100));
+        return Settings.DEFAULTS.withReplicaAcks(2);
     }
 
     private Attempt.Grant grant(long token) {

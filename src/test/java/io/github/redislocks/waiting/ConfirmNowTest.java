@@ -17,7 +17,6 @@ import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.waiting.Settlements.Result;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -30,7 +29,7 @@ class ConfirmNowTest extends StillClient {
 
     @Override
     Settings options() {
-        return Settings.DEFAULTS.withReplicaAcks(2, Duration.ofMillis(100));
+        return Settings.DEFAULTS.withReplicaAcks(2);
     }
 
     /** Told of by a message. */

@@ -128,7 +128,7 @@ final class DoctorCommand implements Callable<Integer> {
             warn(
                     "role",
                     "a master with " + replicas + " replicas",
-                    "a failover may forget holds: set failoverGrace, or replicaAcks(" + replicas + ", ...)");
+                    "a failover may forget holds: set failoverGrace, or replicaAcks(" + replicas + ")");
         }
     }
 

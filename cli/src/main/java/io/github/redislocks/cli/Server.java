@@ -1,6 +1,7 @@
 package io.github.redislocks.cli;
 
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.redis.connect.RedisUri;
 import io.github.redislocks.redis.topology.Topology;
 import java.util.List;
@@ -32,7 +33,7 @@ final class Server {
     /** A client, to be closed. */
     RedisLocks open() {
         List<String> urls = urls(System.getenv());
-        RedisLocks.Builder builder = RedisLocks.builder().keyPrefix(prefix);
+        RedisLocksBuilder builder = RedisLocks.builder().keyPrefix(prefix);
         return (urls.size() == 1 ? builder.uri(urls.get(0)) : builder.quorum(urls.toArray(String[]::new))).build();
     }
 

@@ -1,6 +1,7 @@
 package io.github.redislocks.simulation;
 
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.ClientAccess;
@@ -83,7 +84,7 @@ final class Client {
             Threads own = Threads.of(this::thread, "c" + number);
             redis = new Quorum(networks, settings, RESTART_DELAY.toMillis(), own, LockSupport::parkNanos);
         }
-        RedisLocks.Builder builder = RedisLocks.builder()
+        RedisLocksBuilder builder = RedisLocks.builder()
                 .lease(LEASE)
                 .commandTimeout(TIMEOUT)
                 .retryFor(RETRY_FOR)

@@ -2,6 +2,7 @@ package io.github.redislocks.spring;
 
 import io.github.redislocks.LockListener;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -37,33 +38,25 @@ final class RedisLocksConnector implements DisposableBean {
 
     /** The application's, as far as it can be one; null if it has none. */
     private @Nullable String clientName() {
-        if (StringUtils.hasText(properties.clientName())) {
-            return properties.clientName();
-        }
         String name = application.replaceAll("[^A-Za-z0-9_-]", "-");
         return name.isEmpty() ? null : name.substring(0, Math.min(LONGEST_NAME, name.length()));
     }
 
     RedisLocks connect(Stream<LockListener> listeners, Stream<RedisLocksCustomizer> customizers) {
-        RedisLocks.Builder builder = RedisLocks.builder();
+        RedisLocksBuilder builder = RedisLocks.builder();
         servers(builder);
         set("key-prefix", properties.keyPrefix(), builder::keyPrefix);
-        set("client-name", clientName(), builder::clientName);
+        set("spring.application.name", clientName(), builder::clientName);
         set("lease", properties.lease(), builder::lease);
         set("retry-for", properties.retryFor(), builder::retryFor);
         set("command-timeout", properties.commandTimeout(), builder::commandTimeout);
         set("max-connections", properties.maxConnections(), builder::maxConnections);
-        set(
-                "replica-acks",
-                properties.replicaAcks(),
-                replicas -> builder.replicaAcks(replicas, properties.replicaAcksTimeout()));
+        set("replica-acks", properties.replicaAcks(), builder::replicaAcks);
         set("failover-grace", properties.failoverGrace(), builder::failoverGrace);
         set("restart-delay", properties.restartDelay(), builder::restartDelay);
         set("token-memory", properties.tokenMemory(), builder::tokenMemory);
-        set("local-reentry", properties.localReentry(), builder::localReentry);
         set("max-hold", properties.maxHold(), builder::maxHold);
         set("residency", properties.residency(), builder::residency);
-        set("max-resident", properties.maxResident(), builder::maxResident);
         set("watch-deletions", properties.watchDeletions(), builder::watchDeletions);
         set("slow-wait", properties.slowWait(), builder::slowWait);
         set("slow-hold", properties.slowHold(), builder::slowHold);
@@ -88,7 +81,7 @@ final class RedisLocksConnector implements DisposableBean {
         CompletableFuture<Void> unused = connected.thenAccept(action);
     }
 
-    private void servers(RedisLocks.Builder builder) {
+    private void servers(RedisLocksBuilder builder) {
         boolean isQuorum = !CollectionUtils.isEmpty(properties.quorum());
         boolean isUrl = StringUtils.hasText(properties.url());
         if (isUrl && isQuorum) {

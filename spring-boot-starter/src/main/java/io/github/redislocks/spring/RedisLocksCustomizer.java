@@ -1,6 +1,7 @@
 package io.github.redislocks.spring;
 
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 
 /**
  * Changes the settings of the {@link RedisLocks} that Spring Boot makes, after the properties have set theirs. All
@@ -21,5 +22,5 @@ import io.github.redislocks.RedisLocks;
 public interface RedisLocksCustomizer {
 
     /** Changes the settings. */
-    void customize(RedisLocks.Builder builder);
+    void customize(RedisLocksBuilder builder);
 }

@@ -22,10 +22,7 @@ import org.springframework.context.annotation.Bean;
         })
 @ConditionalOnClass(name = "io.micrometer.core.instrument.MeterRegistry")
 @ConditionalOnBean(type = "io.micrometer.core.instrument.MeterRegistry")
-@ConditionalOnProperty(
-        prefix = "redis-locks",
-        name = {"enabled", "metrics"},
-        matchIfMissing = true)
+@ConditionalOnProperty(prefix = "redis-locks", name = "enabled", matchIfMissing = true)
 final class RedisLocksMetricsAutoConfiguration {
 
     @Bean

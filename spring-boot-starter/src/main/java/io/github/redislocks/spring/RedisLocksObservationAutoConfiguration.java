@@ -21,10 +21,7 @@ import org.springframework.context.annotation.Bean;
         })
 @ConditionalOnClass(name = "io.micrometer.observation.ObservationRegistry")
 @ConditionalOnBean(type = "io.micrometer.observation.ObservationRegistry")
-@ConditionalOnProperty(
-        prefix = "redis-locks",
-        name = {"enabled", "observations"},
-        matchIfMissing = true)
+@ConditionalOnProperty(prefix = "redis-locks", name = "enabled", matchIfMissing = true)
 final class RedisLocksObservationAutoConfiguration {
 
     @Bean

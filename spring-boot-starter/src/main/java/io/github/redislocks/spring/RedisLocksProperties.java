@@ -7,7 +7,7 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * The properties {@code redis-locks.*}. What is null is as in {@link io.github.redislocks.RedisLocks.Builder}. The page
+ * The properties {@code redis-locks.*}. What is null is as in {@link io.github.redislocks.RedisLocksBuilder}. The page
  * docs/spring.md and META-INF/spring-configuration-metadata.json have the same list.
  */
 @ConfigurationProperties("redis-locks")
@@ -19,26 +19,20 @@ record RedisLocksProperties(
         @Nullable Duration connectWithin,
         @DefaultValue("5s") Duration drain,
         @Nullable String keyPrefix,
-        @Nullable String clientName,
         @Nullable Duration lease,
         @Nullable Duration retryFor,
         @Nullable Duration commandTimeout,
         @Nullable Integer maxConnections,
         @Nullable Integer replicaAcks,
-        @DefaultValue("500ms") Duration replicaAcksTimeout,
         @Nullable Duration failoverGrace,
         @Nullable Duration restartDelay,
         @Nullable Duration tokenMemory,
-        @Nullable Boolean localReentry,
         @Nullable Duration maxHold,
         @Nullable Duration residency,
-        @Nullable Integer maxResident,
         @Nullable Boolean watchDeletions,
         @Nullable Duration slowWait,
         @Nullable Duration slowHold,
         @Nullable Integer lockedOrder,
-        @DefaultValue("true") boolean metrics,
-        @DefaultValue("true") boolean observations,
         @DefaultValue Endpoint endpoint) {
 
     /** What the start of the application does without Redis. */

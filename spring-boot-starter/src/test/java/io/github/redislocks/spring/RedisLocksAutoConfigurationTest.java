@@ -93,7 +93,8 @@ class RedisLocksAutoConfigurationTest {
         runner.withPropertyValues(NOWHERE, "spring.application.name=Order service/v2")
                 .run(context ->
                         assertThat(context.getBean(RedisLocks.class).clientId()).contains(":Order-service-v2."));
-        runner.withPropertyValues(NOWHERE, "spring.application.name=orders", "redis-locks.client-name=shop")
+        runner.withPropertyValues(NOWHERE, "spring.application.name=orders")
+                .withBean(RedisLocksCustomizer.class, () -> builder -> builder.clientName("shop"))
                 .run(context ->
                         assertThat(context.getBean(RedisLocks.class).clientId()).contains(":shop."));
         runner.withPropertyValues(NOWHERE, "spring.application.name=" + "x".repeat(99))
@@ -243,7 +244,6 @@ class RedisLocksAutoConfigurationTest {
                 "command-timeout| 0                   | 0 s",
                 "max-connections| 0                   | 0",
                 "replica-acks   | -1                  | -1",
-                "max-resident   | 0                   | maxResident is 0",
                 "failover-grace | 25h                 | 25 h",
                 "max-hold       | 1ms                 | 1 ms",
                 "slow-wait      | 1ms                 | slowWait is 1 ms",
@@ -291,11 +291,7 @@ class RedisLocksAutoConfigurationTest {
 
     @Test
     void text_thatIsEmpty_countsAsNotSet() {
-        runner.withPropertyValues(
-                        "redis-locks.url=",
-                        "redis-locks.client-name=",
-                        "redis-locks.key-prefix=",
-                        "spring.data.redis.port=1")
+        runner.withPropertyValues("redis-locks.url=", "redis-locks.key-prefix=", "spring.data.redis.port=1")
                 .run(context ->
                         assertThat(context.getBean(RedisLocks.class).toString()).contains("localhost:1"));
     }
@@ -500,7 +496,7 @@ class RedisLocksAutoConfigurationTest {
     }
 
     @Test
-    void observations_withARegistry_areMade_unlessSwitchedOff() {
+    void observations_withARegistry_areMade() {
         TestObservationRegistry registry = TestObservationRegistry.create();
         ApplicationContextRunner observed = runner.withPropertyValues(
                         "redis-locks.url=" + RedisServers.shared().uri())
@@ -514,8 +510,6 @@ class RedisLocksAutoConfigurationTest {
                     .that()
                     .hasBeenStopped();
         });
-        observed.withPropertyValues("redis-locks.observations=false")
-                .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockObservations.class));
         runner.withPropertyValues(NOWHERE)
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockObservations.class));
     }

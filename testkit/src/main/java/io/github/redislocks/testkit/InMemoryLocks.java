@@ -1,6 +1,7 @@
 package io.github.redislocks.testkit;
 
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
@@ -36,11 +37,11 @@ public final class InMemoryLocks implements AutoCloseable {
 
     private final TestTime time = new TestTime();
     private final InMemoryRedis server = new InMemoryRedis(time::micros);
-    private final UnaryOperator<RedisLocks.Builder> settings;
+    private final UnaryOperator<RedisLocksBuilder> settings;
     private final List<TestClient> clients = new CopyOnWriteArrayList<>();
     private boolean away;
 
-    private InMemoryLocks(UnaryOperator<RedisLocks.Builder> settings) {
+    private InMemoryLocks(UnaryOperator<RedisLocksBuilder> settings) {
         this.settings = Objects.requireNonNull(settings, "settings");
     }
 
@@ -54,7 +55,7 @@ public final class InMemoryLocks implements AutoCloseable {
      *
      * @param settings sets all but the address of Redis: {@code builder -> builder.lease(Duration.ofSeconds(10))}
      */
-    public static InMemoryLocks start(UnaryOperator<RedisLocks.Builder> settings) {
+    public static InMemoryLocks start(UnaryOperator<RedisLocksBuilder> settings) {
         return new InMemoryLocks(settings);
     }
 
@@ -84,7 +85,7 @@ public final class InMemoryLocks implements AutoCloseable {
      * @throws IllegalArgumentException if the settings cannot work
      * @throws io.github.redislocks.LockUnavailableException if Redis is {@link #unavailable()}
      */
-    public RedisLocks newClient(UnaryOperator<RedisLocks.Builder> more) {
+    public RedisLocks newClient(UnaryOperator<RedisLocksBuilder> more) {
         Objects.requireNonNull(more, "more");
         InMemoryRedis redis = server.another();
         redis.log().turn(false);

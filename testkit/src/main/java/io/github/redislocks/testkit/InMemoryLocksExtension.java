@@ -2,6 +2,7 @@ package io.github.redislocks.testkit;
 
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import java.util.Objects;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +36,7 @@ public final class InMemoryLocksExtension implements ParameterResolver, AfterEac
     private static final ExtensionContext.Namespace NAMESPACE =
             ExtensionContext.Namespace.create(InMemoryLocksExtension.class);
 
-    private final UnaryOperator<RedisLocks.Builder> settings;
+    private final UnaryOperator<RedisLocksBuilder> settings;
 
     /** Makes an extension whose clients have default settings. */
     public InMemoryLocksExtension() {
@@ -43,7 +44,7 @@ public final class InMemoryLocksExtension implements ParameterResolver, AfterEac
     }
 
     /** Makes an extension whose clients have settings as in {@link InMemoryLocks#start(UnaryOperator)}. */
-    public InMemoryLocksExtension(UnaryOperator<RedisLocks.Builder> settings) {
+    public InMemoryLocksExtension(UnaryOperator<RedisLocksBuilder> settings) {
         this.settings = Objects.requireNonNull(settings, "settings");
     }
 

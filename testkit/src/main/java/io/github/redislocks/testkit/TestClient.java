@@ -1,6 +1,7 @@
 package io.github.redislocks.testkit;
 
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.engine.ClientAccess;
 import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.script.Answer;
@@ -40,7 +41,7 @@ final class TestClient {
 
     private @Nullable HeldCalls held;
 
-    TestClient(RedisLocks.Builder builder, InMemoryRedis redis, TestTime time) {
+    TestClient(RedisLocksBuilder builder, InMemoryRedis redis, TestTime time) {
         this.redis = redis;
         this.time = time;
         this.clock = new ClientClock(time);

@@ -2,6 +2,7 @@ package io.github.redislocks.bench.contender;
 
 import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.micrometer.LockMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
@@ -36,7 +37,7 @@ final class Ours implements LockClient {
 
     Ours(Setting setting, Kind kind) {
         this.kind = kind;
-        RedisLocks.Builder builder = RedisLocks.builder().keyPrefix(KEY_PREFIX);
+        RedisLocksBuilder builder = RedisLocks.builder().keyPrefix(KEY_PREFIX);
         if (kind == Kind.QUORUM) {
             builder.quorum(setting.uris()).restartDelay(Duration.ZERO);
         } else {
