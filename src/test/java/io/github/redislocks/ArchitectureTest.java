@@ -181,6 +181,23 @@ class ArchitectureTest extends CodeRules {
                 .check(MAIN);
     }
 
+    /** The list is in the Javadoc of the package {@code redis}, for a second client library. */
+    @Test
+    void jedis_isNamedByFourClassesBesideItsRoom() {
+        assertThat(MAIN.stream()
+                        .filter(each -> !each.getPackageName().equals(BY_JEDIS))
+                        .filter(each -> each.getDirectDependenciesFromSelf().stream()
+                                .anyMatch(known ->
+                                        known.getTargetClass().getPackageName().equals(BY_JEDIS)))
+                        .map(each -> each.getName().replaceAll("\\$.*", ""))
+                        .distinct())
+                .containsExactlyInAnyOrder(
+                        CORE + ".redis.connect.RedisUri",
+                        CORE + ".redis.connect.Masters",
+                        CORE + ".JedisServers",
+                        CORE + ".RedisLocks");
+    }
+
     @Test
     void jedis_inPublicApi_isAddressAndConfigurationOnly() {
         classes()

@@ -1,5 +1,6 @@
 package io.github.redislocks.testkit.twin;
 
+import io.github.redislocks.redis.ErrorReply;
 import io.github.redislocks.redis.RedisException;
 
 /**
@@ -57,7 +58,7 @@ public record Fault(boolean runs, Kind kind, String text) {
         return switch (kind) {
             case UNANSWERED -> new RedisException.Unanswered("The connection broke during " + what, true, null);
             case UNSENT -> new RedisException.Unanswered("Connection refused to " + what, false, null);
-            case REFUSED -> new RedisException.Refused(text, null);
+            case REFUSED -> new RedisException.Refused(text, new ErrorReply(text));
             case RESENT, RESENT_LATE -> throw new IllegalStateException("A call that is sent twice has a reply");
         };
     }

@@ -3,10 +3,10 @@ package io.github.redislocks.testkit.twin;
 import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
-import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
+import io.github.redislocks.redis.SingleServer;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
@@ -32,12 +33,13 @@ import org.jspecify.annotations.Nullable;
  * command that is not implemented here fails with {@code UnsupportedOperationException}, even if the script catches
  * errors.
  */
-public final class InMemoryRedis implements Redis {
+public final class InMemoryRedis implements SingleServer {
 
     private static final long LATE_MICROS = 10_000_000;
     private static final long START_MICROS = 1_790_000_000_000_000L;
 
     private final Server server;
+    private final String address;
     private final Faults faults = new Faults();
     private final CallLog log = new CallLog();
     private final ClientSubscriptions subscriptions = new ClientSubscriptions();
@@ -53,11 +55,12 @@ public final class InMemoryRedis implements Redis {
 
     /** Starts a server with the given clock, in microseconds since 1970. TIME answers by it, and keys expire by it. */
     public InMemoryRedis(LongSupplier timeMicros) {
-        this(new Server(timeMicros));
+        this(new Server(timeMicros), "memory");
     }
 
-    private InMemoryRedis(Server server) {
+    private InMemoryRedis(Server server, String address) {
         this.server = server;
+        this.address = address;
         server.join(subscriptions);
     }
 
@@ -68,7 +71,12 @@ public final class InMemoryRedis implements Redis {
 
     /** Makes another client of the same server. */
     public InMemoryRedis another() {
-        return new InMemoryRedis(server);
+        return another(address);
+    }
+
+    /** Another client of the same server, which knows the server by this address. */
+    public InMemoryRedis another(String known) {
+        return new InMemoryRedis(server, known);
     }
 
     @Override
@@ -135,7 +143,7 @@ public final class InMemoryRedis implements Redis {
         boolean mine = lockLane(timeoutNanos);
         try {
             for (Call call : calls) {
-                outcomes.add(mine ? outcome(call, deadline) : Outcome.of(busy()));
+                outcomes.add(mine ? outcome(call, deadline, true) : Outcome.of(busy()));
             }
             return outcomes;
         } finally {
@@ -150,13 +158,34 @@ public final class InMemoryRedis implements Redis {
                 System.nanoTime() + timeoutNanos, nanos -> lane.tryLock(nanos, TimeUnit.NANOSECONDS));
     }
 
-    private Outcome outcome(Call call, long deadline) {
+    private Outcome outcome(Call call, long deadline, boolean inBackground) {
         try {
-            return Outcome.of(run(call, deadline - System.nanoTime(), true));
+            return Outcome.of(run(call, deadline - System.nanoTime(), inBackground));
         } catch (RedisException e) {
             return Outcome.of(e);
         }
     }
+
+    @Override
+    public Outcome runAsking(Call call, long timeoutNanos) {
+        return outcome(call, System.nanoTime() + timeoutNanos, false);
+    }
+
+    @Override
+    public List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos) {
+        return runAll(calls, timeoutNanos);
+    }
+
+    @Override
+    public List<Object> ask(String what, List<List<String>> commands, long timeoutNanos) {
+        checkUp("ask for " + what);
+        List<Object> replies = commands.stream().map(server::reply).toList();
+        checkOpen(true);
+        return replies;
+    }
+
+    @Override
+    public void openLane(long timeoutNanos) {}
 
     @Override
     public Subscription subscribe(String channel, long timeoutNanos) {
@@ -204,7 +233,7 @@ public final class InMemoryRedis implements Redis {
 
     @Override
     public String address() {
-        return "memory";
+        return address;
     }
 
     @Override
@@ -303,6 +332,11 @@ public final class InMemoryRedis implements Redis {
     }
 
     // The server
+
+    /** Sets how the server replies to commands besides scripts: as a Sentinel does, or as a node of a cluster. */
+    public void replies(Function<List<String>, Object> replies) {
+        server.replies(replies);
+    }
 
     /** Steps the server's clock, forward or, by a negative number, backward. */
     public void stepMillis(long millis) {

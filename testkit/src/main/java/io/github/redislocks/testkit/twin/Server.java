@@ -31,6 +31,7 @@ final class Server {
     private final AtomicBoolean clustered = new AtomicBoolean();
     private final RedisCommands commands = new RedisCommands(keyspace, this::publish, clustered::get);
     private final LuaRuntime lua = new LuaRuntime(commands);
+    private volatile Function<List<String>, Object> replies = Server::unknown;
     private int clients;
 
     Server(LongSupplier timeMicros) {
@@ -61,6 +62,19 @@ final class Server {
         } finally {
             lock.unlock();
         }
+    }
+
+    /** The reply to a command that no script calls. */
+    Object reply(List<String> command) {
+        return replies.apply(command);
+    }
+
+    void replies(Function<List<String>, Object> value) {
+        replies = value;
+    }
+
+    private static Object unknown(List<String> command) {
+        throw Fault.refused("ERR unknown command '" + command.get(0) + "'").exception(command.get(0));
     }
 
     void clustered(boolean value) {
