@@ -78,7 +78,7 @@ class OutageLogTest {
                     .first()
                     .asString()
                     .contains(
-                            "WARN connection - Redis is away", server.address().toString(), "What is held");
+                            "WARN connection - Redis is away", server.address().toString(), "Holds are valid");
             assertThat(log.lines().filter(line -> line.contains("Redis is back")))
                     .hasSize(1)
                     .first()

@@ -232,7 +232,7 @@ class MailboxStepsTest extends StillClient {
         assertThat(redis.log().messages()).isEqualTo(2);
         assertThat(mailbox.isOpen()).isTrue();
         clock.advanceMillis(1);
-        assertThat(Logged.by(this::ping)).contains("deaf for 2501 ms");
+        assertThat(Logged.by(this::ping)).contains("no messages for 2501 ms");
         assertThat(redis.log().messages()).isEqualTo(2);
         assertThat(mailbox.isPinging()).isFalse();
         soon().until(() -> !mailbox.isOpen());
