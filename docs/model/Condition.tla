@@ -111,7 +111,7 @@ Beat(c) ==
 
 \* Who is timed out or interrupted leaves the Condition for the line, unless it was signalled before. If the answer is lost,
 \* it asks again; then it may have the lock already by what the first has done.
-\* @lua rejoin.lua @java Conditions.ConditionWait#rejoin
+\* @lua rejoin.lua @java Conditions.ConditionWait#call
 Rejoin(c) ==
     LET mine == owner = c
         signal == IF mine THEN mark \/ Broken = "ownGrantIsSignal" ELSE HasSignal(c)

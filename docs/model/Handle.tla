@@ -184,7 +184,7 @@ Complete(a) ==
 
 \* The stage is cancelled, times out, or its client closes. Its leave is sent at once; so it is of an attempt of which a
 \* request is under way, and sent again after that. Of a grant that had decided before, nobody has the handle.
-\* @lua leave.lua @java Acquisitions.Acquisition#giveUp
+\* @lua leave.lua @java BatchDriver#cancel
 Cancel(a) ==
     /\ at[a].st \in {"pending", "granted"}
     /\ at' = [at EXCEPT ![a] = IF @.st = "pending" THEN LeaveDue([@ EXCEPT !.st = "over"]) ELSE [@ EXCEPT !.st = "dropped"]]

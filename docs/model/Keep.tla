@@ -190,7 +190,7 @@ Begin(c) ==
     /\ cl' = [cl EXCEPT ![c].st = "asks", ![c].a = @ + 1, ![c].forced = FALSE]
     /\ UNCHANGED <<srv, strays, Ghosts, faults>>
 
-\* @lua acquire.lua @java Acquisitions.Acquisition#ask
+\* @lua acquire.lua @java BlockingDriver#ask
 Ask(c) ==
     /\ cl[c].st = "asks"
     /\ \E op \in {"take", "acquire"} : LET r == Request(c, op, FALSE) IN Do(r, LAMBDA ans : Asked(c, ans), cl)
@@ -234,7 +234,7 @@ Lapse(c) ==
     /\ cl' = Over(c)
     /\ UNCHANGED <<srv, strays, Ghosts, faults>>
 
-\* @lua leave.lua @java Acquisitions.Acquisition#giveUp
+\* @lua leave.lua @java Acquisitions.OfLock#next
 GiveUp(c) ==
     /\ cl[c].st \in {"asks", "line"}
     /\ cl' = Left(c)

@@ -188,7 +188,7 @@ Begin(c) ==
     /\ \E op \in IF Quick THEN Asks ELSE {"acquire"} : Asking(c, [cl[c] EXCEPT !.st = "trying", !.a = @ + 1], op)
 
 \* Contention.ask, once more
-\* @lua acquire.lua @java Acquisitions.Acquisition#ask
+\* @lua acquire.lua @java BlockingDriver#ask
 Ask(c) ==
     /\ cl[c].st = "trying" /\ cl[c].call = NoCall /\ cl[c].tries < Tries
     /\ Asking(c, cl[c], "acquire")
@@ -236,7 +236,7 @@ Receive(c) ==
     /\ UNCHANGED <<srv, stray>>
 
 \* A request times out, or its connection breaks. The answer, if there was one, is lost.
-\* @lua acquire.lua @java Acquisitions.Acquisition#failed
+\* @lua acquire.lua @java Acquisitions.OfLock#failed
 Unanswered(c) ==
     LET me == cl[c] IN
     /\ me.call.op # None
@@ -249,7 +249,7 @@ Unanswered(c) ==
     /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Contention.giveUp -> Succession.depart: a leave at once, which says what may still run.
-\* @lua leave.lua @java Acquisitions.Acquisition#giveUp
+\* @lua leave.lua @java Acquisitions.OfLock#next
 GiveUp(c) ==
     /\ cl[c].st = "trying" /\ cl[c].call = NoCall
     /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.commands = @ \union Command("leave", cl[c].a, cl[c].doubt)]]

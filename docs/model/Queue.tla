@@ -152,7 +152,7 @@ Begin(c) ==
 
 MayAsk(c) == cl[c].live /\ cl[c].st = "wait" /\ ~cl[c].stand.is /\ cl[c].call = NoCall
 \* Contention.ask
-\* @lua acquire.lua @java Acquisitions.Acquisition#ask
+\* @lua acquire.lua @java BlockingDriver#ask
 Ask(c) ==
     /\ MayAsk(c)
     /\ cl' = [cl EXCEPT ![c].call = Call(c, "acquire", cl[c].a)]
@@ -278,7 +278,7 @@ Lapse(c) ==
     /\ UNCHANGED <<srv, mail, stray, faults>>
 
 \* Contention.giveUp, Succession.depart: a leave at once; if something may still run, another one comes after it.
-\* @lua leave.lua @java Acquisitions.Acquisition#giveUp
+\* @lua leave.lua @java Acquisitions.OfLock#next
 GiveUp(c) ==
     /\ cl[c].live /\ cl[c].st = "wait" /\ (cl[c].call = NoCall \/ cl[c].call.op = "beat")
     /\ cl' = [cl EXCEPT ![c] = [Idle(@) EXCEPT !.commands = Later(Later(@, cl[c].a, 0), cl[c].a, cl[c].quiet)]]

@@ -266,7 +266,7 @@ Depart(c, t) ==
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 MayAsk(c) == Here(c) /\ cl[c].st = "asks" /\ cl[c].call = NoCall
-\* @lua acquire.lua @java Acquisitions.Acquisition#ask
+\* @lua acquire.lua @java BlockingDriver#ask
 Ask(c) ==
     /\ MayAsk(c)
     /\ cl' = [cl EXCEPT ![c].call = Call(c, "acquire", cl[c].a)]
@@ -313,7 +313,7 @@ Receive(c) ==
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 \* It, or its answer, is lost. It may still run, or run again.
-\* @lua acquire.lua @java Acquisitions.Acquisition#failed
+\* @lua acquire.lua @java Acquisitions.OfLock#failed
 NotAnswered(c) ==
     LET me == cl[c] IN
     /\ Net /\ Here(c) /\ me.call # NoCall /\ Fault

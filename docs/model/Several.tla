@@ -139,7 +139,7 @@ TakeAll(c) ==
     /\ UNCHANGED <<mail, taken>>
 
 \* An acquire for the next name, and then its heartbeats.
-\* @lua heartbeat.lua @java Acquisitions.Acquisition#ask
+\* @lua heartbeat.lua @java BlockingDriver#ask
 GetNext(c) ==
     LET me == [cl[c] EXCEPT !.asked = TRUE]
         n == Wanted(me)

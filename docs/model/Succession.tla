@@ -220,7 +220,7 @@ Settled(me) ==
     [me EXCEPT !.st = "held", !.told = FALSE, !.unsure = InDoubt(me), !.leave = IF MayHaveRun(me) THEN "due" ELSE @]
 
 \* An acquire is answered; or is answered on its second copy, while the first may run; or is not answered, and has run or not.
-\* @lua acquire.lua @java Acquisitions.Acquisition#ask
+\* @lua acquire.lua @java BlockingDriver#ask
 Ask(a) ==
     LET copy == Copy("acquire", a, Nobody, FALSE)
         out == Run(srv, copy)
@@ -319,7 +319,7 @@ Signal ==
     /\ UNCHANGED <<at, local, reqs, strays, rivals, faults>>
 
 \* Timed out or interrupted. As an acquire.
-\* @lua rejoin.lua @java Conditions.ConditionWait#rejoin
+\* @lua rejoin.lua @java Conditions.ConditionWait#call
 StartRejoin(a) ==
     LET copy == Copy("rejoin", a, Nobody, FALSE)
         out == Run(srv, copy)

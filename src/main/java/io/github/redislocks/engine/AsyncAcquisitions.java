@@ -19,6 +19,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.BatchDriver;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.WaitingParts;
 import java.time.Duration;
@@ -214,7 +215,7 @@ public final class AsyncAcquisitions {
          */
         private @Nullable Attempt attempt;
         /** Null during a pause between two attempts, and after the end. */
-        private Acquisitions.@Nullable Unattended acquisition;
+        private @Nullable BatchDriver acquisition;
 
         private @Nullable Backoff backoff;
         /** When to continue this acquisition, if it is in {@code timed}. */
@@ -253,8 +254,7 @@ public final class AsyncAcquisitions {
             Attempt next = attempts.make(keys, owner, request, limit);
             attempt = next;
             try {
-                attempts.begin(next);
-                Acquisitions.Unattended made = acquisitions.unattended(next, limit);
+                BatchDriver made = acquisitions.unattended(next, limit);
                 acquisition = made;
                 made.begin();
             } catch (Error e) {
@@ -310,7 +310,7 @@ public final class AsyncAcquisitions {
             }
         }
 
-        private void goOn(Acquisitions.@Nullable Unattended current) throws InterruptedException {
+        private void goOn(@Nullable BatchDriver current) throws InterruptedException {
             if (current == null) {
                 return;
             }

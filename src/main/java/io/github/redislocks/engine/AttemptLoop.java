@@ -14,7 +14,7 @@ import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
-import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.BlockingDriver;
 import io.github.redislocks.waiting.WaitingParts;
 import org.jspecify.annotations.Nullable;
 
@@ -29,8 +29,8 @@ final class AttemptLoop {
     private final MonitoredRedis monitored;
     private final UnavailableMessages unavailable;
     private final Attempts attempts;
-    private final Handoff handoff;
     private final Acquisitions acquisitions;
+    private final BlockingDriver driver;
 
     AttemptLoop(RedisAccess access, WaitingParts parts, Acquisitions acquisitions) {
         this.clock = access.clock();
@@ -38,8 +38,8 @@ final class AttemptLoop {
         this.monitored = access.monitored();
         this.unavailable = access.unavailable();
         this.attempts = parts.attempts();
-        this.handoff = parts.handoff();
         this.acquisitions = acquisitions;
+        this.driver = acquisitions.driver();
     }
 
     /**
@@ -54,12 +54,10 @@ final class AttemptLoop {
         while (true) {
             // Every try needs a new attempt: the background command that withdraws an earlier attempt may run late, and
             // must not withdraw this one.
-            Attempt attempt = attempts.make(lock.keys, owner, request, limit);
+            Acquisitions.OfLock acquisition = acquisitions.of(
+                    attempts.make(lock.keys, owner, request, limit), limit, lost, !lock.crowded && redis.hasLines());
             try {
-                attempts.begin(attempt);
-                Acquisitions.Acquisition acquisition =
-                        acquisitions.of(attempt, limit, lost, !lock.crowded && redis.hasLines());
-                Hold hold = acquisition.contend();
+                Hold hold = driver.drive(acquisition);
                 lock.crowded = !acquisition.stayedOnFastPath();
                 owner.foundOthers(!acquisition.tookFree());
                 MemoryEdge.publish();
@@ -79,9 +77,6 @@ final class AttemptLoop {
                 clock.pause(lock, Math.min(backoff.next(), limit.remaining(now)));
                 limit.throwIfInterrupted();
                 monitored.retried();
-            } catch (Error e) {
-                handoff.strand(attempt);
-                throw e;
             }
         }
     }

@@ -20,13 +20,17 @@ import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Acquisition;
 import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.BlockingDriver;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.waiting.Settlements;
+import io.github.redislocks.waiting.Step;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Instant;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Waits in the Conditions of a client's locks, and signals their waiters. */
@@ -47,6 +51,7 @@ public final class Conditions {
     private final Losses losses;
     private final Watchdog watchdog;
     private final Settlements settlements;
+    private final BlockingDriver driver;
 
     public Conditions(RedisAccess access, WaitingParts parts) {
         this.clock = access.clock();
@@ -62,6 +67,7 @@ public final class Conditions {
         this.losses = parts.losses();
         this.watchdog = parts.watchdog();
         this.settlements = parts.settlements();
+        this.driver = new BlockingDriver(access, parts);
     }
 
     /** The calling thread, which gives up a hold and waits. The default methods are those of the hold's owner. */
@@ -120,7 +126,9 @@ public final class Conditions {
      */
     public boolean await(String id, Hold hold, Waiter waiter, WaitLimit limit, @Nullable Instant until)
             throws InterruptedException {
-        return new ConditionWait(id, hold, waiter, limit, until).await();
+        attempts.checkOpen();
+        Attempt attempt = attempts.make(hold, waiter.owner(), waiter.count(), id, limit);
+        return new ConditionWait(attempt, hold, waiter, limit, until).await();
     }
 
     /** Signals the waiter of a Condition that has waited longest, or all of its waiters. An interrupt is kept. */
@@ -189,13 +197,13 @@ public final class Conditions {
      *   WAITING, SIGNALLED, INTERRUPTED, TIMED_OUT      a grant ends each; in WAITING a signal led to it
      * </pre>
      */
-    public final class ConditionWait {
+    private final class ConditionWait extends Acquisition {
 
         /** How often a wait until a wall-clock time looks at that clock. */
         private static final long WALL_CLOCK_NANOS = 500_000_000;
 
         /** See the table in the class comment. */
-        public enum Stage {
+        private enum Stage {
             HOLDING,
             GIVING_UP,
             WAITING,
@@ -210,44 +218,21 @@ public final class Conditions {
         private final String condition;
         private final @Nullable Instant until;
         private Stage stage = Stage.HOLDING;
-        private long rejoinAtNanos;
-        /** Turns the grant into a hold again; null before the wait has begun. */
-        private Settlements.@Nullable Settlement settlement;
+        /** Why the thread waits no longer, once it does not. */
+        private Stage reason = Stage.TIMED_OUT;
 
-        /**
-         * Makes a wait in the Condition with this id. {@code until} is a wall-clock time at which the wait ends as
-         * well, or null; the wall clock may be set meanwhile.
-         */
-        private ConditionWait(String condition, Hold hold, Waiter waiter, WaitLimit limit, @Nullable Instant until) {
-            this.condition = condition;
+        private ConditionWait(Attempt attempt, Hold hold, Waiter waiter, WaitLimit limit, @Nullable Instant until) {
+            super(attempt, settlements.of(attempt, WaitLimit.endless(limit.retryForNanos()), waiter.below()));
             this.hold = hold;
             this.waiter = waiter;
             this.limit = limit;
+            this.condition = Objects.requireNonNull(attempt.condition(), "condition");
             this.until = until;
         }
 
-        /**
-         * Waits. Returns true if a signal or a spurious wake-up ended the wait, false if its time was over.
-         *
-         * @throws InterruptedException if an interrupt came before a signal; the lock is held again all the same
-         */
-        public boolean await() throws InterruptedException {
-            attempts.checkOpen();
-            Attempt attempt = attempts.make(hold, waiter.owner(), waiter.count(), condition, limit);
-            try {
-                attempts.begin(attempt);
-                giveUp(attempt);
-                awaitGrant(attempt);
-            } catch (Throwable e) {
-                if (stage == Stage.GIVING_UP) {
-                    handoff.strand(hold);
-                }
-                if (settlement != null) {
-                    settlement.strand();
-                }
-                handoff.abandon(attempt);
-                throw e;
-            }
+        boolean await() throws InterruptedException {
+            driver.drive(this);
+            MemoryEdge.publish();
             if (stage == Stage.INTERRUPTED) {
                 limit.thrown();
                 throw new InterruptedException();
@@ -255,10 +240,17 @@ public final class Conditions {
             return stage != Stage.TIMED_OUT;
         }
 
+        /** Gives the hold up. */
+        @Override
+        protected void begin() {
+            attempts.begin(attempt);
+            giveUp();
+        }
+
         /**
          * Sends the script that ends the hold, until it is answered: before the reply nobody knows who holds the lock.
          */
-        private void giveUp(Attempt attempt) {
+        private void giveUp() {
             RedisException refusal = openMailbox();
             long began = clock.nanoTime();
             long deadline = waiter.begins(began) ? hold.beginRelease(began) : 0;
@@ -277,6 +269,7 @@ public final class Conditions {
                 long sent = clock.nanoTime();
                 long timeout = settings.commandTimeoutNanos();
                 ServerTimes.Date notAfter = serverTimes.date(sent, timeout);
+                sends(notAfter);
                 try {
                     if (refusal != null) {
                         throw refusal;
@@ -303,16 +296,15 @@ public final class Conditions {
                     // Pass the token of the hold that was given up: every grant to this attempt has a greater one.
                     attempt.queued(began, hold.token, -1);
                     watchdog.wakeAt(attempt.nextHeartbeatNanos());
+                    heard();
                     return;
                 } catch (RedisException e) {
                     attempt.unanswered(e, notAfter);
+                    heard();
                     notAnswered(successor, began, e);
                     repeated = true;
                     pause();
                     monitored.retried();
-                } catch (RuntimeException | Error e) {
-                    attempt.mayHaveRun(notAfter);
-                    throw e;
                 }
             }
         }
@@ -357,71 +349,24 @@ public final class Conditions {
             stage = Stage.WAITING;
         }
 
-        private void awaitGrant(Attempt attempt) {
-            Settlements.Settlement wayBack =
-                    settlements.of(attempt, WaitLimit.endless(limit.retryForNanos()), waiter.below());
-            settlement = wayBack;
-            while (true) {
-                Attempt.Verdict verdict = attempt.verdict();
-                if (verdict instanceof Attempt.Grant grant) {
-                    Settlements.Result result = settle(wayBack, grant);
-                    Hold back = wayBack.made;
-                    if (back != null) {
-                        back.resume(hold, waiter.count());
-                        MemoryEdge.publish();
-                        return;
-                    }
-                    if (result == Settlements.Result.LAPSED) {
-                        goOnWithout(attempt, grant);
-                    } else {
-                        clock.park(this, wayBack.pauseNanos(clock.nanoTime()));
-                    }
-                    continue;
-                }
-                if (verdict instanceof Attempt.Failure failed) {
-                    throw failed.raised();
-                }
-                long now = clock.nanoTime();
-                boolean interrupted = limit.interrupted();
-                boolean over = interrupted || remaining(now) <= 0;
-                // Stay out of the queue during the failover grace, since a place there could take a free lock.
-                long pause = Math.max(rejoinAtNanos - now, epoch.graceNanos(now));
-                if (stage != Stage.WAITING) {
-                    clock.park(this, Long.MAX_VALUE);
-                } else if (!over) {
-                    // Park for a short time only: if the wall clock is set, no thread is woken.
-                    long left = remaining(now);
-                    clock.parkFrom(now, this, until == null ? left : Math.min(left, WALL_CLOCK_NANOS));
-                } else if (pause <= 0) {
-                    rejoin(attempt, interrupted ? Stage.INTERRUPTED : Stage.TIMED_OUT);
-                } else {
-                    clock.parkFrom(now, this, pause);
-                }
+        @Override
+        protected long next(Attempt.@Nullable Verdict verdict, long now) {
+            boolean interrupted = limit.interrupted();
+            if (verdict != null) {
+                return settlement().pauseNanos(now);
             }
-        }
-
-        /**
-         * Continues without a grant that has lapsed: the attempt asks by a heartbeat, which renews a place with the
-         * hold's count.
-         */
-        private void goOnWithout(Attempt attempt, Attempt.Grant lapsed) {
-            attempt.heartbeatAt(0);
-            attempt.reopen(lapsed);
-            attempts.failIfClosed(attempt);
-            watchdog.wakeAt(0);
-        }
-
-        /** Settles a grant; OPEN, to be tried again, even if too few replicas have confirmed it. */
-        private Settlements.Result settle(Settlements.Settlement wayBack, Attempt.Grant grant) {
-            try {
-                return wayBack.settle(grant);
-            } catch (RedisException.Unacknowledged e) {
-                long tried = monitored.replication(hold.lock()).age(clock.nanoTime());
-                if (tried > limit.retryForNanos()) {
-                    throw unavailable.notBack(hold.keys(), tried, e);
-                }
-                return Settlements.Result.OPEN;
+            if (stage != Stage.WAITING) {
+                return Long.MAX_VALUE;
             }
+            long left = interrupted ? 0 : remaining(now);
+            if (left > 0) {
+                // Park for a short time only: if the wall clock is set, no thread is woken.
+                return until == null ? left : Math.min(left, WALL_CLOCK_NANOS);
+            }
+            reason = interrupted ? Stage.INTERRUPTED : Stage.TIMED_OUT;
+            // Stay out of the queue during the failover grace, since a place there could take a free lock.
+            long pause = Math.max(askAtNanos - now, epoch.graceNanos(now));
+            return Step.next(Step.State.BUSY, true, pause, Long.MAX_VALUE);
         }
 
         private long remaining(long now) {
@@ -431,42 +376,87 @@ public final class Conditions {
             return Math.max(0, clock.untilNanos(until));
         }
 
-        /** Queues for the lock. Redis decides which came first, a signal or the reason to stop waiting. */
-        private void rejoin(Attempt attempt, Stage reason) {
-            long sent = clock.nanoTime();
-            long timeout = settings.commandTimeoutNanos();
-            ServerTimes.Date notAfter = serverTimes.date(sent, timeout);
+        /**
+         * Continues without a grant that has lapsed: the attempt asks by a heartbeat, which renews a place with the
+         * hold's count.
+         */
+        @Override
+        protected void goOnWithout(Attempt.Grant lapsed) {
+            attempt.heartbeatAt(0);
+            attempt.reopen(lapsed);
+            attempts.failIfClosed(attempt);
+            watchdog.wakeAt(0);
+        }
+
+        /** Settles a grant; OPEN, to be tried again, even if too few replicas have confirmed it. */
+        @Override
+        protected Settlements.Result settle(Attempt.Grant grant) {
             try {
-                Reply reply = monitored.run(Scripts.rejoin(attempt, notAfter), timeout);
-                attempt.answered(reply, notAfter);
-                Answer answer = Answer.of(reply);
-                if (answer == Answer.Word.LATE) {
-                    return;
+                Settlements.Result result = super.settle(grant);
+                Hold back = made();
+                if (back != null) {
+                    back.resume(hold, waiter.count());
                 }
-                if (answer instanceof Answer.Queued queued) {
-                    attempt.queued(sent, queued.lastToken(), queued.holderMillis());
-                    watchdog.wakeAt(attempt.nextHeartbeatNanos());
-                } else if (answer instanceof Answer.Granted granted) {
-                    long claim = Timing.claimMillis(attempt.leaseMillis);
-                    attempt.decide(Attempt.Grant.claimed(
-                            granted.token(), granted.previousLost(), sent, clock.nanoTime(), claim));
+                return result;
+            } catch (RedisException.Unacknowledged e) {
+                long tried = monitored.replication(hold.lock()).age(clock.nanoTime());
+                if (tried > limit.retryForNanos()) {
+                    throw unavailable.notBack(hold.keys(), tried, e);
                 }
-                stage = answer == Answer.Word.SIGNALLED ? Stage.SIGNALLED : reason;
-                attempt.leftCondition();
-                attempt.mustReturn(sent);
-            } catch (RedisException e) {
-                attempt.unanswered(e, notAfter);
-                long now = clock.nanoTime();
-                rejoinAtNanos = now + PAUSE_NANOS;
-                monitored.retried();
-                long outage = monitored.of(hold.keys().lock()).age(now);
-                if (e.isPermanent() || outage > limit.retryForNanos()) {
-                    attempt.decide(new Attempt.Failure(unavailable.notBack(hold.keys(), outage, e)));
-                }
-            } catch (RuntimeException | Error e) {
-                attempt.mayHaveRun(notAfter);
-                throw e;
+                return Settlements.Result.OPEN;
             }
+        }
+
+        @Override
+        protected long timeoutNanos(long now) {
+            return settings.commandTimeoutNanos();
+        }
+
+        /** Queues for the lock. Redis decides which came first, a signal or the reason to stop waiting. */
+        @Override
+        protected Call call(ServerTimes.Date notAfter) {
+            return Scripts.rejoin(attempt, notAfter);
+        }
+
+        @Override
+        protected boolean answered(Reply reply, ServerTimes.Date notAfter, long sent) {
+            attempt.answered(reply, notAfter);
+            Answer answer = Answer.of(reply);
+            if (answer == Answer.Word.LATE) {
+                return false;
+            }
+            if (answer instanceof Answer.Queued queued) {
+                attempt.queued(sent, queued.lastToken(), queued.holderMillis());
+                watchdog.wakeAt(attempt.nextHeartbeatNanos());
+            } else if (answer instanceof Answer.Granted granted) {
+                long claim = Timing.claimMillis(attempt.leaseMillis);
+                attempt.decide(
+                        Attempt.Grant.claimed(granted.token(), granted.previousLost(), sent, clock.nanoTime(), claim));
+            }
+            stage = answer == Answer.Word.SIGNALLED ? Stage.SIGNALLED : reason;
+            attempt.leftCondition();
+            attempt.mustReturn(sent);
+            return false;
+        }
+
+        @Override
+        protected void failed(RedisException e, ServerTimes.Date notAfter) {
+            attempt.unanswered(e, notAfter);
+            long now = clock.nanoTime();
+            askAtNanos = now + PAUSE_NANOS;
+            monitored.retried();
+            long outage = monitored.of(hold.keys().lock()).age(now);
+            if (e.isPermanent() || outage > limit.retryForNanos()) {
+                attempt.decide(new Attempt.Failure(unavailable.notBack(hold.keys(), outage, e)));
+            }
+        }
+
+        @Override
+        protected void strand() {
+            if (stage == Stage.GIVING_UP) {
+                handoff.strand(hold);
+            }
+            super.strand();
         }
     }
 }

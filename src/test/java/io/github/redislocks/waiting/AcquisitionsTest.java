@@ -96,19 +96,16 @@ class AcquisitionsTest {
         client.mailbox().close();
     }
 
-    private Attempt begin(WaitLimit limit) {
-        Attempt attempt =
-                client.attempts().make(keys, client.owners().caller(), new Attempt.Request(LEASE, true, false), limit);
-        client.attempts().begin(attempt);
-        return attempt;
+    private Attempt make(WaitLimit limit) {
+        return client.attempts().make(keys, client.owners().caller(), new Attempt.Request(LEASE, true, false), limit);
     }
 
     /** Contends while time runs whenever this thread waits for it. */
     private Hold contend(WaitLimit limit, boolean fastPath) throws InterruptedException {
-        return contend(client.acquisitions().of(begin(limit), limit, null, fastPath));
+        return contend(client.acquisitions().of(make(limit), limit, null, fastPath));
     }
 
-    private Hold contend(Acquisitions.Acquisition acquisition) throws InterruptedException {
+    private Hold contend(Acquisitions.OfLock acquisition) throws InterruptedException {
         Thread caller = Thread.currentThread();
         Thread time = new Thread(() -> {
             while (!Thread.currentThread().isInterrupted()) {
@@ -120,7 +117,7 @@ class AcquisitionsTest {
         });
         time.start();
         try {
-            return acquisition.contend();
+            return client.acquisitions().driver().drive(acquisition);
         } finally {
             time.interrupt();
         }
@@ -159,7 +156,7 @@ class AcquisitionsTest {
     void lockThatIsFree_isHeldFromTheSendingOn() throws InterruptedException {
         answer(List.of(AcquisitionsTest::ok));
         WaitLimit limit = WaitLimit.endless();
-        Acquisitions.Acquisition acquisition = client.acquisitions().of(begin(limit), limit, null, true);
+        Acquisitions.OfLock acquisition = client.acquisitions().of(make(limit), limit, null, true);
         Hold hold = contend(acquisition);
         assertThat(hold.token).isEqualTo(5);
         assertThat(acquisition.stayedOnFastPath()).isTrue();
@@ -358,7 +355,8 @@ class AcquisitionsTest {
 
     @Test
     void threadBehindAnotherOfItsClient_asksNothingAndKnowsThatTheLockIsBusy() throws InterruptedException {
-        Attempt first = begin(WaitLimit.endless());
+        Attempt first = make(WaitLimit.endless());
+        client.attempts().begin(first);
         client.localQueue().enter(first);
         assertThat(contend(WaitLimit.within(clock.nanoTime(), 50 * MILLI, 0), true))
                 .isNull();

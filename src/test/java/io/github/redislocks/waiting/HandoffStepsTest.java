@@ -110,7 +110,7 @@ class HandoffStepsTest extends StillClient {
                 other.handoff().handOn(keys, holder.number, next, 77, new Answer.Queued(6, 40), sent);
             }
         });
-        other.acquisitions().of(next, WaitLimit.endless(), null, true).enter();
+        other.acquisitions().of(next, WaitLimit.endless(), null, true).begin();
         stepping.nanoTime();
         assertThat(handedOn).isTrue();
         assertThat(next.nextHeartbeatNanos()).isEqualTo(sent + 41 * MILLI);

@@ -26,13 +26,13 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 class UnattendedStepsTest extends StillClient {
 
-    private static final long ENDED = Acquisitions.Acquisition.ENDED;
+    private static final long ENDED = Step.ENDED;
     private final RedisException away = new RedisException.Unanswered("away", true, null);
 
     private final AtomicInteger woken = new AtomicInteger();
     private Inside used = client;
     private Attempt attempt;
-    private Acquisitions.Unattended way;
+    private BatchDriver way;
 
     @AfterEach
     void closeMailbox() {
@@ -43,7 +43,6 @@ class UnattendedStepsTest extends StillClient {
         HandleOwner owner = used.owners().handle(woken, loss -> {});
         owner.wakes(woken::incrementAndGet);
         attempt = used.attempts().make(keys, owner, new Attempt.Request(LEASE, true, false), limit);
-        used.attempts().begin(attempt);
         way = used.acquisitions().unattended(attempt, limit);
         way.begin();
     }

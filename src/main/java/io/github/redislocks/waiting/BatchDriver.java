@@ -1,0 +1,180 @@
+package io.github.redislocks.waiting;
+
+import io.github.redislocks.health.RedisAccess;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Goes on with an acquisition that no thread waits for. Its requests go in the background, one at a time; what became
+ * of one is heard at the next step. To be driven by one thread at a time, each time that its owner is woken.
+ */
+public final class BatchDriver {
+
+    private final RedisAccess access;
+    private final WaitingParts parts;
+    private final Acquisitions.OfLock acquisition;
+    private final Attempt attempt;
+    private @Nullable BackgroundRequest request;
+
+    BatchDriver(RedisAccess access, WaitingParts parts, Acquisitions.OfLock acquisition) {
+        this.access = access;
+        this.parts = parts;
+        this.acquisition = acquisition;
+        this.attempt = acquisition.attempt;
+        acquisition.settlement().inBackground(this::send);
+    }
+
+    /** Begins the attempt: takes a place in the local queue if it has to. Does not wait. */
+    public void begin() {
+        acquisition.begin();
+    }
+
+    /** The hold that it came to; null if it has not ended, or was busy. */
+    @Nullable
+    public Hold hold() {
+        return acquisition.made();
+    }
+
+    /**
+     * Goes on as far as it can without waiting.
+     *
+     * @return for how many ns there is nothing to do unless the owner is woken, or {@link Step#ENDED}
+     */
+    public long advance() throws InterruptedException {
+        while (true) {
+            BackgroundRequest current = request;
+            if (current != null && !current.hasEnded()) {
+                return Long.MAX_VALUE;
+            }
+            request = null;
+            if (current != null) {
+                current.deliver();
+            }
+            long next = acquisition.step(access.clock().nanoTime());
+            if (next == Step.ASK) {
+                ask();
+            } else if (next == Step.LEAVE) {
+                parts.handoff().departLater(attempt);
+                acquisition.throwIfNotBusy();
+                return Step.ENDED;
+            } else if (next != 0) {
+                return next;
+            }
+        }
+    }
+
+    /** Gives up, as soon as no request is under way; whether it has. */
+    public boolean cancel() {
+        BackgroundRequest current = request;
+        if (current != null && !current.hasEnded()) {
+            return false;
+        }
+        request = null;
+        if (current != null) {
+            // Deliver the outcome although nobody waits for it: it records whether a copy of the request may still
+            // run.
+            deliverToNobody(current);
+        }
+        parts.handoff().rescue(attempt);
+        return true;
+    }
+
+    private static void deliverToNobody(BackgroundRequest ended) {
+        try {
+            ended.deliver();
+        } catch (RedisException e) {
+            // Ignored: no caller waits for this failure any more.
+        }
+    }
+
+    /** Ends it after an error or a failure. */
+    public void abandon() {
+        strand();
+        if (parts.attempts().isUnderWay(attempt)) {
+            parts.handoff().rescue(attempt);
+        }
+    }
+
+    /** Leaves a hold that nobody will be given to the watchdog, and a request to nobody. */
+    public void strand() {
+        acquisition.strand();
+        BackgroundRequest current = request;
+        if (current != null) {
+            current.drop();
+        }
+    }
+
+    private void send(BackgroundRequest next) {
+        request = next;
+        parts.watchdog().run(next);
+    }
+
+    /** Acts on an answer. It asks again soon, with a place if the mailbox is open by then. */
+    private void hear(Reply reply, ServerTimes.Date notAfter, long sentNanos) {
+        Mailbox mailbox = parts.mailbox();
+        if (acquisition.answered(reply, notAfter, sentNanos) && !mailbox.isOpen()) {
+            mailbox.want();
+            acquisition.pause();
+        }
+        if (attempt.position() != null) {
+            // The request changed the lock's key, on which a hold of this client may be watched. The
+            // server does not report a client's own changes.
+            mailbox.mayHaveChanged(attempt.keys.lock());
+        }
+    }
+
+    private void ask() {
+        acquisition.asks();
+        send(
+                new BackgroundRequest(
+                        access.clock(),
+                        access.monitored(),
+                        attempt,
+                        access.settings().commandTimeoutNanos()) {
+                    private ServerTimes.Date notAfter = access.serverTimes().date(0, 0);
+
+                    @Override
+                    Call request(long sentNanos, long timeoutNanos) {
+                        if (wasSent()) {
+                            attempt.mayHaveRun(notAfter);
+                        }
+                        notAfter = access.serverTimes().date(sentNanos, timeoutNanos);
+                        return acquisition.call(notAfter);
+                    }
+
+                    @Override
+                    void heard(Reply reply, long sentNanos) {
+                        try {
+                            hear(reply, notAfter, sentNanos);
+                        } catch (RedisException e) {
+                            // No thread could be started for the mailbox: treat that as a failed request.
+                            acquisition.failed(e, notAfter);
+                        }
+                    }
+
+                    @Override
+                    void missed(RedisException failure) {
+                        if (failure instanceof RedisException.Unacknowledged) {
+                            attempt.mayHaveRun(notAfter);
+                            throw failure;
+                        }
+                        acquisition.failed(failure, notAfter);
+                    }
+
+                    @Override
+                    void mayHaveRun() {
+                        attempt.mayHaveRun(notAfter);
+                    }
+
+                    @Override
+                    void leave() {
+                        parts.handoff().leaveLater(attempt);
+                    }
+                });
+    }
+}

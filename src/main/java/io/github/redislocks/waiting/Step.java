@@ -1,0 +1,126 @@
+package io.github.redislocks.waiting;
+
+/**
+ * The decisions of an acquisition, as functions of values: without a clock, a thread or a request. {@link #after} says
+ * what is known after an event, and {@link #next} what to do then. {@link BlockingDriver} and {@link BatchDriver} do
+ * it.
+ *
+ * <pre>
+ *   state     asks when it may             leaves
+ *   UNASKED   however little time is left  when its time is over
+ *   DECLINED  never                        at once
+ *   others    while there is time          when its time is over
+ *
+ *   event         of a caller that waits   of a try
+ *   ASKS          UNASKED -> ASKED         UNASKED -> ASKED
+ *   QUEUED        BUSY                     BUSY
+ *   LINE          ASKED -> UNASKED         ASKED -> UNASKED
+ *   BUSY          BUSY                     DECLINED
+ *   KEPT          BUSY                     TRIED, and TRIED -> DECLINED
+ *   KEPT_UNHEARD  BUSY                     BUSY, and TRIED -> DECLINED
+ *   LAPSED        LAPSED                   LAPSED
+ * </pre>
+ */
+public final class Step {
+
+    /** The acquisition has ended, with a hold or without. */
+    public static final long ENDED = -1;
+    /** Next, ask for the lock. */
+    public static final long ASK = -2;
+    /** Next, leave the queue and Redis without the lock. */
+    public static final long LEAVE = -3;
+
+    private Step() {}
+
+    /** The knowledge about the lock. */
+    public enum State {
+        /** Nothing: no request was sent, or one that does not look into the queue. */
+        UNASKED,
+        /** Nothing: no request was answered. */
+        ASKED,
+        /** Another owner has the lock. */
+        BUSY,
+        /** A client keeps the lock, and was asked for it by a try. */
+        TRIED,
+        /** Another owner has the lock, and the caller does not wait for it. */
+        DECLINED,
+        /** The lock was granted, but each time the lease had ended before the reply came. */
+        LAPSED;
+
+        /** Whether a reply has said that another owner has the lock. */
+        boolean isBusy() {
+            return this == BUSY || this == TRIED || this == DECLINED;
+        }
+    }
+
+    /** The events that change that knowledge. */
+    enum Event {
+        /** A request is sent. */
+        ASKS,
+        /** The attempt has a place in line. */
+        QUEUED,
+        /** The lock may be free, and somebody may be in line: the long script has to be used. */
+        LINE,
+        /** Another owner has the lock. */
+        BUSY,
+        /** A client keeps the lock, and its answer to a try would be heard. */
+        KEPT,
+        /** A client keeps the lock, and could not be asked for it, since its answer would not be heard. */
+        KEPT_UNHEARD,
+        /** The lease of a grant had ended before the reply came. */
+        LAPSED
+    }
+
+    /** Why an acquisition ends without the lock. */
+    enum Reason {
+        BUSY,
+        /** No grant counts yet after a failover. */
+        TOO_SOON,
+        /** Each lease had ended before the reply came. */
+        TOO_FAR,
+        /** Nobody has said whether the lock is free. */
+        UNKNOWN
+    }
+
+    /** Returns what is known after an event; {@code waits} says whether the caller waits for a busy lock. */
+    static State after(State state, Event event, boolean waits) {
+        return switch (event) {
+            case ASKS -> state == State.UNASKED ? State.ASKED : state;
+            case QUEUED -> State.BUSY;
+            case LINE -> state == State.ASKED ? State.UNASKED : state;
+            case BUSY -> waits ? State.BUSY : State.DECLINED;
+            case KEPT -> waits ? State.BUSY : state == State.TRIED ? State.DECLINED : State.TRIED;
+            case KEPT_UNHEARD -> !waits && state == State.TRIED ? State.DECLINED : State.BUSY;
+            case LAPSED -> State.LAPSED;
+        };
+    }
+
+    /**
+     * Returns what to do: {@link #ASK}, {@link #LEAVE}, or for how many ns there is nothing to do unless the owner is
+     * woken; 0 to look again at once.
+     *
+     * @param mayAsk whether the attempt may ask after the pause
+     * @param pauseNanos for how long it has to pause
+     * @param leftNanos how much time there is
+     */
+    public static long next(State state, boolean mayAsk, long pauseNanos, long leftNanos) {
+        boolean over = leftNanos <= 0 || state == State.DECLINED;
+        if (mayAsk && pauseNanos <= 0 && (!over || state == State.UNASKED)) {
+            return ASK;
+        }
+        return over ? LEAVE : Math.max(0, Math.min(leftNanos, pauseNanos));
+    }
+
+    /**
+     * Returns why an acquisition leaves.
+     *
+     * @param grace whether no grant counts yet after a failover
+     * @param known whether it is known that the lock was busy
+     */
+    static Reason reason(State state, boolean grace, boolean known) {
+        if (grace && state != State.DECLINED) {
+            return Reason.TOO_SOON;
+        }
+        return state == State.LAPSED ? Reason.TOO_FAR : known ? Reason.BUSY : Reason.UNKNOWN;
+    }
+}
