@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A blocking queue of a queue and a semaphore. The JDK's queues with a Condition may lose a taker permanently if the
- * first signal meets an {@link OutOfMemoryError}. Up to JDK 20 a taker of a
+ * A blocking queue, made of a queue and a semaphore. The JDK's queues with a Condition may lose a taker permanently if
+ * the first signal meets an {@link OutOfMemoryError}. Up to JDK 20 a taker of a
  * {@link java.util.concurrent.LinkedTransferQueue} may poll without a pause, beyond its timeout (JDK-8301341).
  */
 public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQueue<E> {
@@ -81,7 +81,7 @@ public final class ParkingQueue<E> extends AbstractQueue<E> implements BlockingQ
     public boolean remove(@Nullable Object element) {
         boolean removed = elements.remove(element);
         if (removed) {
-            // If a taker has the permit, it finds nothing.
+            // Take the element's permit back. If a taker has it already, that taker finds no element.
             boolean unused = queued.tryAcquire();
         }
         return removed;

@@ -13,12 +13,12 @@ public final class Steps {
         this.steps = List.of(steps);
     }
 
-    /** Runs all steps, and then throws what was thrown first. */
+    /** Runs all steps, and then throws the first exception or error that a step has thrown. */
     public void run() {
         forEach(steps, Runnable::run);
     }
 
-    /** Runs the step for each of the elements, and then throws what was thrown first. */
+    /** Runs the step for each of the elements, and then throws the first exception or error that it has thrown. */
     public static <T> void forEach(Iterable<? extends T> elements, Consumer<T> step) {
         Throwable first = null;
         for (T element : elements) {
@@ -27,7 +27,7 @@ public final class Steps {
         rethrow(first);
     }
 
-    /** As above, without an iterator: allocates nothing, since the heap may be full. */
+    /** As above, but without an iterator, and so without an allocation, since the heap may be full. */
     public static <T> void forEach(List<? extends T> elements, Consumer<T> step) {
         Throwable first = null;
         for (int i = 0; i < elements.size(); i++) {

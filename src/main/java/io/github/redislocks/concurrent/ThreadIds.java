@@ -42,7 +42,7 @@ public final class ThreadIds {
         try {
             return method.invoke(thread);
         } catch (ReflectiveOperationException e) {
-            // The method throws nothing, except at the end of the stack.
+            // The method itself throws nothing; only a StackOverflowError is possible, which is thrown on.
             Steps.rethrow(e.getCause());
             throw new IllegalStateException(e);
         }

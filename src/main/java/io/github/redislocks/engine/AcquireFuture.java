@@ -32,8 +32,8 @@ public final class AcquireFuture<H extends Handle, R> extends EndableFuture<R> {
     }
 
     /**
-     * Returns what gives the caller the acquired handle. Called before the acquisition begins: an error here holds no
-     * lock.
+     * Makes the action that gives the acquired handle to the caller. Called before the acquisition begins, so that
+     * after an error here no lock is held.
      */
     Runnable grantOf(H handle) {
         R result = resultOf.apply(handle);

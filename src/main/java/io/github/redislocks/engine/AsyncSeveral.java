@@ -18,17 +18,17 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
 
     private final LockClient client;
     private final SeveralLocks several;
-    /** The limit of the next part: a time is one for all. */
+    /** Makes the limit of the next part. A time limit applies to all parts together. */
     private final Supplier<WaitLimit> limits;
 
     private final boolean renewed;
     private final AcquireFuture<MultiLockHandle, ?> future;
     private RedisMultiLockHandle handle;
-    /** Gives the caller the handle. */
+    /** The action that gives the handle to the caller. */
     private Runnable grant;
 
     private Held[] had;
-    /** How many of the locks are acquired. */
+    /** How many of the locks have been acquired. */
     private int count;
 
     /** The acquisitions of parts, which ignore a cancellation once they have ended. */

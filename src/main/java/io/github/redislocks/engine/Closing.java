@@ -31,7 +31,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class Closing {
 
-    /** How often it is looked whether holds and calls under way have ended. */
+    /** The time between two checks whether holds and calls under way have ended. */
     private static final long TICK_NANOS = 2_000_000;
 
     private final Clock clock;
@@ -48,14 +48,14 @@ final class Closing {
     private final BackgroundLog log;
 
     private final AtomicBoolean begun = new AtomicBoolean();
-    /** Until when holds may last. */
+    /** The end of draining: until when holds may last. */
     private final AtomicLong drainEndNanos = new AtomicLong(Long.MAX_VALUE);
 
     private final CountDownLatch done = new CountDownLatch(1);
     private final List<Call> leaves = new ArrayList<>();
-    /** When all holds had ended, or their time had. */
+    /** When draining ended: all holds had ended, or the time was over. */
     private long drainedNanos;
-    /** Made with the client, since there may be no memory left at its end. */
+    /** The steps of the close. Made with the client, since there may be no memory left at its end. */
     private final Steps steps;
 
     Closing(RedisAccess access, WaitingParts parts, AsyncAcquisitions async, Layer layer, BackgroundLog log) {
@@ -96,14 +96,14 @@ final class Closing {
                 this::awaitLog);
     }
 
-    /** Whether it has begun. */
+    /** Whether the close has begun. */
     boolean hasBegun() {
         return begun.get();
     }
 
     /**
-     * Ends everything. Before that it lets holders finish, for the given time at most. A second call returns when the
-     * first has done all that, unless the calling thread is interrupted; the shorter of the two times counts.
+     * Ends everything. Before that, lets holders finish, at most for {@code drainNanos}. A second call returns when the
+     * first has ended, unless its thread is interrupted; the shorter of the two times applies to both calls.
      */
     void run(long drainNanos) {
         // Check the stack before `begun` is set: after a StackOverflowError a second call would treat the close as
@@ -141,9 +141,10 @@ final class Closing {
     }
 
     /**
-     * Whether a thread has a hold, or a call that may lead to one. Calls first, since one ends when its hold is there.
-     * A hold that a thread gives up in a Condition ends when its call is there, which the look at the calls may not
-     * have seen: if such a call has begun meanwhile, there may be either.
+     * Whether a thread has a hold, or a call that may lead to one. Checks the calls first, since a call ends after its
+     * hold exists. With a Condition it is the reverse: a hold that a thread gives up ends after the call exists that
+     * will get it back. So if such a call has begun during the checks, both checks may have missed it, and this returns
+     * true.
      */
     private boolean isInUse() {
         long before = attempts.begunInConditions();
@@ -164,8 +165,8 @@ final class Closing {
     }
 
     /**
-     * Waits until calls under way have ended, for two command timeouts or until an interrupt of the closing thread. A
-     * server that was away is waited for until it has failed once more.
+     * Waits until calls under way have ended, for two command timeouts or until an interrupt of the closing thread. If
+     * a server was away, waits until a further request to it has failed.
      */
     private void awaitCalls() {
         long deadline = drainedNanos + 2 * settings.commandTimeoutNanos();
@@ -177,8 +178,8 @@ final class Closing {
     }
 
     /**
-     * Whether calls are under way, or pending commands of earlier calls that Redis can answer at present, or has not
-     * failed to since the end of draining.
+     * Whether calls are under way, or pending commands of earlier calls. A command counts only if its server answers at
+     * present, and has not failed since the end of draining.
      */
     private boolean isBusy() {
         return !attempts.isEmpty()
@@ -209,7 +210,10 @@ final class Closing {
         });
     }
 
-    /** Losses whose telling has met an error: the watchdog will not look once more. */
+    /**
+     * Notifies the listeners of losses whose report was stopped by an error, since the watchdog will not inspect them
+     * again.
+     */
     private void tellUntold() {
         for (Hold hold : holds.all()) {
             losses.ended(hold);

@@ -250,7 +250,10 @@ final class Entries {
         return false;
     }
 
-    /** Extends a hold by one request that counts nothing; false if it was not answered by then, or if it is lost. */
+    /**
+     * Extends a hold by one request that counts no re-entry. Returns false if Redis has not answered by
+     * {@code byNanos}, or if the hold is lost.
+     */
     boolean extend(Hold hold, long leaseMillis, long byNanos) {
         long sent = clock.nanoTime();
         long lease = hold.leaseAt(sent, leaseMillis);
@@ -263,7 +266,7 @@ final class Entries {
         }
     }
 
-    /** Sends a request that asks for a lease; false if the hold turned out to be lost. */
+    /** Sends a request for a lease; returns false if the hold turned out to be lost. */
     private boolean isExtended(Hold hold, Call call, long sent, long lease, long timeout) {
         if (!hold.ask(Leased.Asker.OWNER, lease)) {
             return false;

@@ -129,7 +129,11 @@ final class Exits {
         events.released(lock.keys, hold, atNanos);
     }
 
-    /** Ends the renewal of a hold, which was given a lease for that, unless Redis did not answer. */
+    /**
+     * Ends the renewal of a hold.
+     *
+     * @param extended whether Redis has given the hold its last lease
+     */
     void fix(Hold hold, boolean extended) {
         hold.fixed(extended);
         watch(hold);

@@ -387,8 +387,8 @@ public final class LockClient {
     }
 
     /**
-     * Ends everything. Before that it lets holders finish, for the given time at most. A second call returns when the
-     * first has done all that, unless the calling thread is interrupted; the shorter of the two times counts.
+     * Ends everything. Before that, lets holders finish, at most for {@code drainNanos}. A second call returns when the
+     * first has ended, unless its thread is interrupted; the shorter of the two times applies to both calls.
      */
     public void close(long drainNanos) {
         closing.run(drainNanos);

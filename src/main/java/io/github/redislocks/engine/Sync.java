@@ -186,7 +186,10 @@ public class Sync extends LockObject {
         return engine.entries.prolong(this, hold, limit, leaseMillis, renewed);
     }
 
-    /** Extends a hold by one request; false if it was not answered by then, or if the hold is lost. */
+    /**
+     * Extends a hold by one request. Returns false if Redis has not answered by {@code byNanos}, or if the hold is
+     * lost.
+     */
     protected final boolean extend(Hold hold, long leaseMillis, long byNanos) {
         return engine.entries.extend(hold, leaseMillis, byNanos);
     }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * An owner's possession of one lock in Redis. The number that is its state is the validity deadline while it is held.
  *
  * <p>A hold is kept small, since a process may hold very many locks. Two holds are equal if they have the same thread
- * and lock, by which {@link Holds} finds them. One that may not last for ever is a {@link LimitedHold}.
+ * and lock, by which {@link Holds} finds them. A hold with a {@code maxHold} is a {@link LimitedHold}.
  */
 public class Hold extends Leased implements Attempt.Possession {
 
@@ -16,7 +16,7 @@ public class Hold extends Leased implements Attempt.Possession {
     public final long attempt;
     /** When the client got the lock, before all hand-offs among its own threads. */
     public final long turnStartNanos;
-    /** An earlier, lost hold of the same thread and lock that outer code still has to unlock, or null. */
+    /** An earlier, lost hold of the same thread and lock after which outer code still has to unlock; or null. */
     public final @Nullable Hold below;
     /** Whether a request of the attempt may still run, so that the release names no successor. */
     public final boolean inDoubt;
@@ -24,8 +24,8 @@ public class Hold extends Leased implements Attempt.Possession {
     private @Nullable Attempt successor;
 
     /**
-     * The hold count of the outermost acquisition that named no lease: from this count on the watchdog renews the hold.
-     * 0 if there is none.
+     * The hold count of the outermost acquisition without a lease of its own; as long as the count is at least this,
+     * the watchdog renews the hold. 0 if there is none.
      */
     private volatile int renewedFrom;
     /** The longest lease of all acquisitions that are renewed. */
@@ -36,11 +36,11 @@ public class Hold extends Leased implements Attempt.Possession {
     private long lossSeenNanos;
 
     private int fenceRefreshedSeconds;
-    /** The failover epoch of the last reply for this hold; used by the renewing thread only. */
+    /** The failover epoch of the last reply about this hold. Used by the renewing thread only. */
     private int failoverEpoch;
     /** Whether a renewal is under way now. */
     private volatile boolean renewing;
-    /** Whether the hold was said to be forced since the last renewal began. */
+    /** Whether a message has said since the last renewal began that the hold was forced open. */
     private volatile boolean doubted;
 
     public Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
@@ -75,18 +75,18 @@ public class Hold extends Leased implements Attempt.Possession {
         return owner instanceof Keeper keeper ? keeper : Keeper.NONE;
     }
 
-    /** The possession that a thread or a handle has by the hold; null if nobody has the lock now. */
+    /** The possession by which a thread or a handle has the lock under this hold; null if none has the lock now. */
     public @Nullable Held use() {
         return keeper().use(this);
     }
 
-    /** The last token that was given out under the hold, if that is not its own; else 0. */
+    /** The last token that was given out under the hold; 0 if that is the hold's own token. */
     public long lastToken() {
         long last = owner.lastToken();
         return last > token ? last : 0;
     }
 
-    /** The thread that has it; null if a handle has it. */
+    /** The thread that has the hold; null if a handle has it. */
     @Nullable
     public Thread thread() {
         return owner.thread();
@@ -102,12 +102,12 @@ public class Hold extends Leased implements Attempt.Possession {
         return Timing.renewalNanos(renewedMillis);
     }
 
-    /** The end of the lease that the owner wants, of which Redis may have given only a claim yet. */
+    /** The end of the lease that the owner wants. Until the grant is confirmed, Redis has given only a claim. */
     public long wantedUntilNanos() {
         return acquiredNanos + leaseMillis() * 1_000_000;
     }
 
-    /** Notes that the watchdog has seen that the hold is lost; only the first call counts. */
+    /** Notes that the watchdog has seen that the hold is lost. Only the first call has an effect. */
     public void lossSeen(long now) {
         if (lossSeenNanos == 0) {
             lossSeenNanos = now;
@@ -119,12 +119,12 @@ public class Hold extends Leased implements Attempt.Possession {
         return lossSeenNanos;
     }
 
-    /** How many seconds ago the fence key, which remembers the token, was last refreshed; for the watchdog only. */
+    /** How many seconds ago the fence key, which remembers the token, was last refreshed. Used by the watchdog only. */
     public int secondsSinceFenceRefresh(long now) {
         return seconds(now) - fenceRefreshedSeconds;
     }
 
-    /** Notes that the fence key is refreshed now; for the watchdog only. */
+    /** Notes that the fence key is refreshed now. Called by the watchdog only. */
     public void fenceRefreshed(long now) {
         fenceRefreshedSeconds = seconds(now);
     }
@@ -135,7 +135,7 @@ public class Hold extends Leased implements Attempt.Possession {
         return successor;
     }
 
-    /** Sets the successor that the release will name, before it is sent; null for none. */
+    /** Sets the successor that the release names, before the release is sent; null for none. */
     public void names(@Nullable Attempt next) {
         successor = next;
     }
@@ -150,12 +150,12 @@ public class Hold extends Leased implements Attempt.Possession {
         nextRenewalNanos = nanos;
     }
 
-    /** The failover epoch of the last reply for this hold; for the renewing thread only. */
+    /** The failover epoch of the last reply about this hold. Used by the renewing thread only. */
     public int failoverEpoch() {
         return failoverEpoch;
     }
 
-    /** Notes that the server of an epoch has answered for this hold; for the renewing thread only. */
+    /** Notes that the server of an epoch has answered about this hold. Called by the renewing thread only. */
     public void answeredIn(int epoch) {
         failoverEpoch = epoch;
     }
@@ -165,17 +165,17 @@ public class Hold extends Leased implements Attempt.Possession {
         return renewing;
     }
 
-    /** Whether the hold is said to be forced, so that Redis is to be asked for it at once. */
+    /** Whether a message has said that the hold was forced open, so that Redis has to be asked at once. */
     public boolean isDoubted() {
         return doubted;
     }
 
-    /** Notes that the hold is said to be forced. */
+    /** Notes a message that says that the hold was forced open. */
     public void doubted() {
         doubted = true;
     }
 
-    /** Notes that a renewal begins; false if the hold has ended, so that the renewal must not be sent. */
+    /** Notes that a renewal begins; returns false if the hold has ended, so that the renewal must not be sent. */
     public boolean beginRenewal() {
         doubted = false;
         renewing = ask(Asker.WATCHDOG, renewedMillis);
@@ -187,41 +187,44 @@ public class Hold extends Leased implements Attempt.Possession {
         renewing = false;
     }
 
-    /** How long the hold may last; 0 if for ever. */
+    /** How long the hold may last; 0 for no limit. */
     public long maxHoldMillis() {
         return 0;
     }
 
-    /** The owner waits for other locks, and does not work under this one yet: that may last. Of the owner's thread. */
+    /**
+     * Notes that the owner waits for other locks and does not work under this one yet, so that the time of
+     * {@code maxHold} does not begin. Called by the owner's thread.
+     */
     public void waitsForOthers() {}
 
-    /** The owner has the other locks too: from now on this hold may last as long as a hold may. */
+    /** Notes that the owner has the other locks too: the time of {@code maxHold} begins now. */
     public void hasOthers(long nanos) {}
 
-    /** Until when the hold may last; {@link Long#MAX_VALUE} if for ever. */
+    /** Until when the hold may last; {@link Long#MAX_VALUE} for no limit. */
     public long endNanos() {
         return Long.MAX_VALUE;
     }
 
-    /** When to warn that the hold may not last much longer; {@link Long#MAX_VALUE} if not, or not again. */
+    /**
+     * When to warn that the hold soon reaches its {@code maxHold}; {@link Long#MAX_VALUE} if there is no limit, or the
+     * warning was given.
+     */
     public long warningNanos() {
         return Long.MAX_VALUE;
     }
 
-    /** Notes that the warning is given; for the watchdog only. */
+    /** Notes that the warning was given. Called by the watchdog only. */
     public void warned() {}
 
-    /**
-     * Has the release of a handle's hold keep the lock taken until so long after the beginning of the hold: 0 for not
-     * at all.
-     */
+    /** Sets how long after the beginning of a handle's hold its release keeps the lock taken; 0 to free the lock. */
     public void keepFor(long millis) {
         if (owner instanceof HandleOwner handle) {
             handle.keeps(millis);
         }
     }
 
-    /** Whether its release keeps the lock taken. */
+    /** Whether the release keeps the lock taken. */
     public boolean isToKeep() {
         return owner.keepsMillis() > 0;
     }
@@ -243,25 +246,24 @@ public class Hold extends Leased implements Attempt.Possession {
         return renewedFrom > 0;
     }
 
-    /** Sets the time of the next renewal if the hold is renewed, else none. */
+    /** Sets the time of the next renewal if the hold is renewed; otherwise sets no time. */
     public void renewNext(long nanos) {
         nextRenewalNanos = Long.MAX_VALUE;
-        // Set after the line above: a re-entry that starts the renewal sets renewedFrom first, then a time of its own.
+        // Check after the line above: a re-entry that starts the renewal sets renewedFrom first and then its own time,
+        // so that time is not overwritten by MAX_VALUE.
         if (isRenewed()) {
             nextRenewalNanos = nanos;
         }
     }
 
-    /**
-     * Takes over from the hold that was given up in a Condition its count and which of its acquisitions are renewed.
-     */
+    /** Takes over the count of the hold that was given up in a Condition, and which of its acquisitions are renewed. */
     public void resume(Hold before, int times) {
         resume(times);
         renewedMillis = before.renewedMillis;
         renewedFrom = before.renewedFrom;
     }
 
-    /** Counts a re-entry; the first one that names no lease starts the renewal. */
+    /** Counts a re-entry. The first re-entry without a lease of its own starts the renewal. */
     public void reentered(long wantedMillis, boolean renewed, long renewalNanos) {
         reentered();
         int got = got(wantedMillis);
@@ -276,20 +278,23 @@ public class Hold extends Leased implements Attempt.Possession {
         }
     }
 
-    /** From now on the watchdog asks for this lease, unless it asks for a longer one; of the owner's thread. */
+    /**
+     * Makes the watchdog ask for this lease from now on, unless it asks for a longer one. Called by the owner's thread.
+     */
     public void renewedFor(long wantedMillis) {
         renewedMillis = Math.max(renewedMillis, got(wantedMillis));
     }
 
-    /** Whether the hold lasts as long as a re-entry wants without a request to Redis. */
+    /** Whether the hold lasts as long as a re-entry wants, so that the re-entry needs no request. */
     public boolean covers(long now, long wantedMillis, boolean renewed) {
         return renewed ? isRenewed() && isValid(now) : lasts(now, wantedMillis);
     }
 
     /**
-     * Ends its renewal, so that it ends with its lease.
+     * Ends the renewal, so that the hold ends with its lease.
      *
-     * @param extended whether that was given anew; if not, a request that is due, as for a grant, is still sent
+     * @param extended whether the lease was given again; if not, a request that is due, such as the confirmation of a
+     *     grant, is still sent
      */
     public void fixed(boolean extended) {
         renewedFrom = 0;
@@ -298,7 +303,10 @@ public class Hold extends Leased implements Attempt.Possession {
         }
     }
 
-    /** Counts an inner unlock; renewal ends with the acquisition that asked for it, the deadline then stands. */
+    /**
+     * Counts an inner unlock. The renewal ends with the acquisition that asked for it; the deadline then stays as it
+     * is.
+     */
     @Override
     public void exited() {
         super.exited();

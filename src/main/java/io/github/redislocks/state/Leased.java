@@ -4,9 +4,9 @@ import io.github.redislocks.LockLost;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 /**
- * A possession that Redis gave for a lease, and what Redis may still have of it. The validity deadline follows from the
- * requests that Redis has answered. A request without an answer may have given a lease too, or may still do so, and no
- * later answer takes that lease back. Therefore each request for a lease is noted before it is sent:
+ * A possession that Redis gave for a lease, and what Redis may still have of it. The validity deadline is computed from
+ * the requests that Redis has answered. A request without an answer may have given a lease too, or may still give one,
+ * and no later answer takes that lease back. Therefore each request for a lease is noted before it is sent:
  *
  * <pre>
  *   ask       the request is open; if the asker's last request is open too, that one may run late
@@ -14,20 +14,21 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
  *   refused   Redis gave nothing: the request is not open any more
  * </pre>
  *
- * <p>A request that fails stays open, so nothing is to be done after a failure or an error. The open requests tell why
- * a possession is lost at its deadline; they and those that may run late tell whether it is then to be ended in Redis.
- * All of this is one number, changed only by compare-and-set, since both askers may ask at the same time.
+ * <p>A request that fails stays open, so nothing need be noted after a failure or an error. If a possession is lost at
+ * its deadline, the open requests determine the reason of the loss; together with the requests that may run late, they
+ * determine whether it must be ended in Redis. All of this is one number, changed only by compare-and-set, since both
+ * askers may ask at the same time.
  */
 public abstract class Leased extends Held {
 
-    /** Asks for leases, for one at a time. */
+    /** A sender of requests for leases, which has one request under way at a time. */
     public enum Asker {
-        /** The owner's thread: enters once more, or begins a fixed lease. */
+        /** The owner's thread, which re-enters, or begins a fixed lease. */
         OWNER(1 << 28),
-        /** The watchdog: renews, or confirms a grant. */
+        /** The watchdog, which renews, or confirms a grant. */
         WATCHDOG(1 << 29);
 
-        /** Set in the number while a request is open. */
+        /** The bit of the number that is set as long as a request is open. */
         private final int open;
 
         Asker(int open) {
@@ -39,14 +40,14 @@ public abstract class Leased extends Held {
     private static final int LEASE = Asker.OWNER.open - 1;
 
     private static final int OPEN = Asker.OWNER.open | Asker.WATCHDOG.open;
-    /** Set once a request may run late. */
+    /** The bit of the number that is set once a request may run late. */
     private static final int LATE = 1 << 30;
 
     private static final AtomicIntegerFieldUpdater<Leased> ASKED =
             AtomicIntegerFieldUpdater.newUpdater(Leased.class, "asked");
 
     private volatile int asked;
-    /** The longest lease for which the owner got the lock; of the owner's thread. */
+    /** The longest lease for which the owner got the lock. Used by the owner's thread only. */
     private int leaseMillis;
 
     Leased(Attempt attempt, Attempt.Grant grant, long acquiredNanos) {
@@ -55,8 +56,8 @@ public abstract class Leased extends Held {
     }
 
     /**
-     * Notes that a lease is asked for; call before the request is sent. Returns false if the possession has ended: then
-     * the request must not be sent, since nothing would end the lease that it gives.
+     * Notes a request for a lease. Call before the request is sent. Returns false if the possession has ended: then the
+     * request must not be sent, since nothing would end the lease that it gives.
      */
     public final boolean ask(Asker by, long millis) {
         int old;
@@ -66,7 +67,7 @@ public abstract class Leased extends Held {
             int late = (old & by.open) == 0 ? 0 : LATE;
             next = (old & ~LEASE) | late | by.open | Math.max(old & LEASE, Math.toIntExact(millis));
         } while (!ASKED.compareAndSet(this, old, next));
-        // Look after the request was noted: a thread that ends the possession now sees the request.
+        // Check this after the request was noted: a thread that ends the possession from now on sees the request.
         return isOpen();
     }
 
@@ -76,7 +77,7 @@ public abstract class Leased extends Held {
      * @param once whether the request was sent only once
      */
     public final void answered(Asker by, boolean once) {
-        // A re-entry of a hold that is renewed says nothing of its renewals.
+        // If the hold is renewed, the answer to a re-entry says nothing about open renewals.
         int closed = by == Asker.OWNER && isRenewed() ? by.open : OPEN;
         int old;
         int next;
@@ -110,27 +111,30 @@ public abstract class Leased extends Held {
         return Math.max(leaseMillis, asked & LEASE);
     }
 
-    /** The longest lease for which the owner got the lock; of the owner's thread. */
+    /** The longest lease for which the owner got the lock. Used by the owner's thread only. */
     public final long leaseMillis() {
         return leaseMillis;
     }
 
-    /** Notes that the owner got the lock for a lease, which is returned; of the owner's thread. */
+    /** Notes that the owner got the lock for a lease, and returns that lease. Called by the owner's thread. */
     final int got(long wantedMillis) {
         int got = Math.toIntExact(leaseAt(acquiredNanos, wantedMillis));
         leaseMillis = Math.max(leaseMillis, got);
         return got;
     }
 
-    /** Returns true if the watchdog renews it. */
+    /** Returns true if the watchdog renews the possession. */
     public abstract boolean isRenewed();
 
-    /** The lease to ask for at a time when one is wanted: shorter if the possession may not last for so long. */
+    /**
+     * The lease to ask for at {@code nanos}: the wanted one, or a shorter one if the possession may not last for so
+     * long.
+     */
     public long leaseAt(long nanos, long wantedMillis) {
         return wantedMillis;
     }
 
-    /** Returns true if no lease can make the possession last longer than the one that it has. */
+    /** Returns true if no further lease can make the possession last longer than its present one. */
     boolean isLastLease() {
         return false;
     }
@@ -138,7 +142,9 @@ public abstract class Leased extends Held {
     /** Notes the end of a lease that Redis has given. */
     void leasedUntil(long nanos) {}
 
-    /** Moves the deadline forward, never back; false if the old deadline has passed or the possession has ended. */
+    /**
+     * Moves the deadline forward, never back; returns false if the old deadline has passed or the possession has ended.
+     */
     public final boolean extend(long now, long deadlineNanos) {
         while (true) {
             long old = state();
@@ -152,7 +158,8 @@ public abstract class Leased extends Held {
     }
 
     /**
-     * Moves the deadline forward as far as a lease allows that Redis has given; false as {@link #extend(long, long)}.
+     * Moves the deadline forward as far as a lease that Redis has given allows; returns false in the same cases as
+     * {@link #extend(long, long)}.
      */
     public final boolean extend(long now, long sentNanos, long leaseMillis) {
         boolean valid = extend(now, sentNanos + Timing.validityNanos(leaseMillis));
@@ -168,13 +175,13 @@ public abstract class Leased extends Held {
         return isValid(now) && (isLastLease() || deadlineNanos() >= now + Timing.validityNanos(wantedMillis));
     }
 
-    /** Ends it as lost if its deadline has passed; true for the one caller that ended it. */
+    /** Ends the possession as lost if its deadline has passed; returns true for the one caller that ended it. */
     public boolean loseIfPast(long now) {
         return lose(now, reasonPast());
     }
 
     /**
-     * Ends it as lost because its release found nothing to release.
+     * Ends the possession as lost because its release found nothing to release.
      *
      * @param past whether the deadline had passed by then, which explains the loss
      */
@@ -191,8 +198,8 @@ public abstract class Leased extends Held {
     }
 
     /**
-     * Returns true if it was lost at its deadline, Redis may have it for longer, and no release ends it there. The last
-     * lease of one that was held too long ends by itself.
+     * Returns true if the possession was lost at its deadline, Redis may have it for longer, and no release ends it
+     * there. After a loss because of {@code maxHold} this is false, since the last lease ends by itself.
      */
     public final boolean isToEndInRedis() {
         LockLost.Reason reason = lossReason();

@@ -27,14 +27,14 @@ import io.github.redislocks.watchdog.Task;
 public final class Heartbeats implements Task {
 
     private static final long PAUSE_NANOS = 100_000_000;
-    /** After which an attempt is looked at again, whatever it waits for. */
+    /** The longest time between two inspections of an attempt. */
     private static final long LOOK_NANOS = Timing.HEARTBEAT_MILLIS * 1_000_000;
 
-    /** How long the watchdog rests after a walk, for each waiter beyond the first thousand. */
+    /** How long the watchdog rests after an inspection, for each waiter beyond the first thousand. */
     private static final long REST_NANOS = 1_000;
 
     private static final long FEW = 1_000;
-    /** The longest rest, which holds of any lease bear. */
+    /** The longest rest, which delays no renewal too long, even with the shortest lease. */
     private static final long MOST_REST_NANOS = Timing.renewalNanos(Settings.MIN_LEASE.toMillis()) / 8;
 
     private final Clock clock;
@@ -55,7 +55,10 @@ public final class Heartbeats implements Task {
         this.unavailable = access.unavailable();
     }
 
-    /** A walk looks at each waiter, also at those that wait behind another of their client. */
+    /**
+     * The rest depends on the number of waiters: an inspection visits each of them, even those that wait behind another
+     * one of their client.
+     */
     @Override
     public long restNanos() {
         long many = Math.max(0, attempts.count() - FEW);
@@ -70,7 +73,7 @@ public final class Heartbeats implements Task {
         return look.next == Long.MAX_VALUE && !attempts.isEmpty() ? now + LOOK_NANOS : look.next;
     }
 
-    /** A look at the attempts that are under way. */
+    /** An inspection of the attempts that are under way. */
     private final class Look {
 
         private final long now;
@@ -107,7 +110,7 @@ public final class Heartbeats implements Task {
             }
         }
 
-        /** Makes an attempt fail if Redis has been away for too long; whether it has. */
+        /** Makes an attempt fail if Redis has been away for too long; returns whether the attempt fails. */
         private boolean fails(Attempt attempt) {
             Availability server = redis.of(attempt.keys.lock());
             long outage = server.age(now);
@@ -176,7 +179,7 @@ public final class Heartbeats implements Task {
             leaveIfEnded();
         }
 
-        /** Whether this grant became the verdict; if not, an earlier verdict came first, and nobody uses this grant. */
+        /** Makes a grant the verdict; returns false if there was an earlier verdict, so that nobody uses this grant. */
         private boolean granted(Answer.Granted granted, long sentNanos) {
             long claim = Timing.claimMillis(attempt.leaseMillis);
             return attempt.decide(
@@ -208,8 +211,8 @@ public final class Heartbeats implements Task {
         }
 
         /**
-         * If the attempt ended while a heartbeat was under way, the heartbeat may have taken a place or the lock for
-         * it.
+         * Takes the attempt out of Redis if it ended while a heartbeat was under way, since the heartbeat may have
+         * taken a place or the lock for it.
          */
         private void leaveIfEnded() {
             if (attempts.hasEnded(attempt)) {

@@ -22,8 +22,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes several free locks by one request, all or none, and frees them by one. Its attempts are over with it: whoever
- * then asks for the locks one by one does so by others, and what the request may have taken after all is left.
+ * Takes several free locks by one request, all or none, and frees several locks by one request. If the locks are not
+ * all taken, the attempts of the request end with it, and whatever it may have taken is released. A caller that then
+ * asks for the locks one by one uses new attempts.
  */
 public final class Together {
 
@@ -50,7 +51,7 @@ public final class Together {
         this.handoff = parts.handoff();
     }
 
-    /** Whether so many locks can be taken by one request now: they lie on one server, which counts. */
+    /** Whether one request can take {@code count} locks now: all locks are on one server, which has the queues. */
     public boolean isPossible(int count) {
         return count > 1
                 && count <= MOST
@@ -60,13 +61,13 @@ public final class Together {
     }
 
     /**
-     * Takes them if they are free, and waits for one reply at most. If not all are acquired, those that are among the
-     * holds are still to be given back.
+     * Takes all the locks by one request if all are free, and waits for its reply at most. If the answer is not a
+     * grant, the caller must release the holds that are in {@code had} all the same.
      *
      * @param within whether the caller waits, and how long it waits for the reply
-     * @param had where the holds are put
-     * @return that all are granted; that another owner has one; or that it is not known so, and each has to be asked
-     *     for
+     * @param had receives the holds
+     * @return a grant of all locks; or that another owner has one of them; or that neither is known, so that the caller
+     *     has to ask for each lock by itself
      */
     public Answer take(
             List<LockKeys> locks, Owner owner, Attempt.Request request, WaitLimit within, @Nullable Held[] had) {
@@ -102,9 +103,9 @@ public final class Together {
     }
 
     /**
-     * Frees by one request, of an owner's holds whose end has begun, those behind which nobody waits.
+     * Frees, by one request, holds of an owner whose release has begun, except those with waiters.
      *
-     * @throws RedisException if there was no answer: it may have run, or may still run
+     * @throws RedisException if there was no answer; then the request may have run, or may still run
      */
     public Reply free(List<Hold> holds, long timeoutNanos) {
         try {
@@ -129,7 +130,7 @@ public final class Together {
             }
             answer = read;
         } catch (RedisException.Unacknowledged e) {
-            // Redis ran the request, and too few replicas confirmed it.
+            // Redis ran the request, but too few replicas confirmed it: treat it below as a request that may have run.
         } catch (RedisException e) {
             for (Attempt attempt : all) {
                 attempt.unanswered(e, notAfter);
@@ -144,7 +145,7 @@ public final class Together {
         return answer == null ? Answer.Word.LINE : answer;
     }
 
-    /** Makes holds of them, as far as they are valid; whether all are. */
+    /** Turns the grants into holds, as far as they are valid; returns true if all are. */
     private boolean settle(List<Attempt> all, Attempt.Grant grant, WaitLimit limit, @Nullable Held[] had) {
         boolean held = true;
         for (int i = 0; i < all.size() && held; i++) {
@@ -162,10 +163,11 @@ public final class Together {
         return held;
     }
 
-    /** Ends those that have no hold; what they may have in Redis is left in the background. */
+    /** Ends the attempts without a hold. Takes what they may have out of Redis, in the background. */
     private void end(List<Attempt> all) {
         for (int i = 0; i < all.size(); i++) {
-            // Before the first ends: the watchdog rescues those that an error here leaves under way.
+            // Mark all attempts before the first one ends: if an error stops the loop below, the watchdog rescues the
+            // others.
             all.get(i).stranded = true;
         }
         for (Attempt attempt : all) {

@@ -41,7 +41,10 @@ public final class HandledWork {
         };
     }
 
-    /** Ends the work of a thread: unlocks. Made before the lock is acquired, so that an error then holds no lock. */
+    /**
+     * Unlocks at the end of a thread's work. Made before the lock is acquired, so that after an error in making it no
+     * lock is held.
+     */
     @FunctionalInterface
     public interface Unlock extends AutoCloseable {
 
@@ -141,7 +144,8 @@ public final class HandledWork {
                 });
             } finally {
                 if (dependent == null) {
-                    // Nobody would learn of the lock.
+                    // The result could not be connected to the acquisition: cancel that, since nobody would get the
+                    // lock.
                     acquired.cancel(false);
                 }
             }
