@@ -19,8 +19,8 @@ import io.github.redislocks.waiting.WaitingParts;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Acquires a lock that its owner does not hold, in Redis, for a thread that waits. One for each client; the lock is an
- * argument.
+ * Acquires a lock that the owner does not hold, in Redis, for a thread that waits. There is one object for each client;
+ * the lock is an argument.
  */
 final class AttemptLoop {
 
@@ -43,8 +43,8 @@ final class AttemptLoop {
     }
 
     /**
-     * Acquires a lock that the thread does not hold, with one attempt after the other while the only obstacle is that
-     * too few replicas confirm the grant. Null if the lock was busy.
+     * Acquires a lock that the thread does not hold. Makes one attempt after the other, as long as the only obstacle is
+     * that too few replicas confirm the grant. Null if the lock was busy.
      */
     @Nullable
     Hold acquire(LockObject lock, Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)

@@ -70,7 +70,7 @@ public final class Conditions {
         this.driver = new BlockingDriver(access, parts);
     }
 
-    /** The calling thread, which gives up a hold and waits. The default methods are those of the hold's owner. */
+    /** The calling thread, which gives up a hold and waits. The default methods suit the owner of the hold. */
     public interface Waiter {
 
         /** The owner of a hold. */
@@ -84,7 +84,7 @@ public final class Conditions {
         /** The hold count after the wait. */
         int count();
 
-        /** An earlier, lost hold that the thread has still to unlock, or null. */
+        /** An earlier, lost hold after which the thread still has to call unlock(); or null. */
         @Nullable
         Hold below();
 
@@ -119,8 +119,9 @@ public final class Conditions {
      * Gives up a hold of the calling thread or of its client, waits in a Condition, and gets a hold back.
      *
      * @param id the id of the Condition
-     * @param limit how long it waits, unless a wall-clock time ends the wait earlier
-     * @param until a wall-clock time at which the wait ends as well, or null; the wall clock may be set meanwhile
+     * @param limit how long the thread waits, unless a wall-clock time ends the wait earlier
+     * @param until a wall-clock time that also ends the wait, or null; it is compared with the clock again and again,
+     *     since the clock may be set during the wait
      * @return true if a signal or a spurious wake-up ended the wait, false if its time was over
      * @throws InterruptedException if an interrupt came before a signal; the lock is held again all the same
      */
@@ -131,7 +132,10 @@ public final class Conditions {
         return new ConditionWait(attempt, hold, waiter, limit, until).await();
     }
 
-    /** Signals the waiter of a Condition that has waited longest, or all of its waiters. An interrupt is kept. */
+    /**
+     * Signals the waiter of a Condition that has waited longest, or all of its waiters. An interrupt does not end the
+     * call; its flag is set again.
+     */
     public void signal(String id, Hold hold, boolean all, WaitLimit limit) {
         long number = attempts.nextNumber();
         long began = clock.nanoTime();
@@ -168,7 +172,7 @@ public final class Conditions {
         }
     }
 
-    /** Notes, for a waiter of this client, that it waits for the lock and no longer in the Condition. */
+    /** Notes, for a waiter of this client, that it has left the Condition and waits for the lock. */
     private void moved(String id, String place) {
         int end = place.lastIndexOf(':');
         Attempt attempt = attempts.get(Long.valueOf(place.substring(end + 1)));
@@ -199,7 +203,7 @@ public final class Conditions {
      */
     private final class ConditionWait extends Acquisition {
 
-        /** How often a wait until a wall-clock time looks at that clock. */
+        /** The time between two readings of the wall clock during a wait until a wall-clock time. */
         private static final long WALL_CLOCK_NANOS = 500_000_000;
 
         /** See the table in the class comment. */
@@ -218,7 +222,7 @@ public final class Conditions {
         private final String condition;
         private final @Nullable Instant until;
         private Stage stage = Stage.HOLDING;
-        /** Why the thread waits no longer, once it does not. */
+        /** Why the thread stops waiting in the Condition. */
         private Stage reason = Stage.TIMED_OUT;
 
         private ConditionWait(Attempt attempt, Hold hold, Waiter waiter, WaitLimit limit, @Nullable Instant until) {
@@ -248,7 +252,8 @@ public final class Conditions {
         }
 
         /**
-         * Sends the script that ends the hold, until it is answered: before the reply nobody knows who holds the lock.
+         * Sends the script that ends the hold again and again, until it is answered: without the reply this client does
+         * not know who holds the lock.
          */
         private void giveUp() {
             RedisException refusal = openMailbox();
@@ -310,7 +315,7 @@ public final class Conditions {
         }
 
         /**
-         * Pauses before the same request is sent again. An interrupt is noted first: with the flag set, park would
+         * Pauses before the same request is sent again. Notes an interrupt first, since with the flag set park would
          * return at once.
          */
         private void pause() {
@@ -319,8 +324,8 @@ public final class Conditions {
         }
 
         /**
-         * Returns why Redis permanently refuses to send messages, or null. Without a message the heartbeats find a
-         * grant, and the reader goes on opening the mailbox.
+         * Returns why Redis permanently refuses to send messages, or null. If it only fails now, the heartbeats find a
+         * grant without a message, and the reader goes on trying to open the mailbox.
          */
         private @Nullable RedisException openMailbox() {
             try {
@@ -341,7 +346,7 @@ public final class Conditions {
             }
         }
 
-        /** The hold has ended here. */
+        /** Removes the hold, which has ended. */
         private void removed() {
             waiter.hasGivenUp();
             // Remove the hold last: after an error above, the watchdog finds the hold here and ends what belongs to it.
@@ -388,7 +393,10 @@ public final class Conditions {
             watchdog.wakeAt(0);
         }
 
-        /** Settles a grant; OPEN, to be tried again, even if too few replicas have confirmed it. */
+        /**
+         * Settles a grant. The result is OPEN, so that the grant is settled again, even if too few replicas have
+         * confirmed it.
+         */
         @Override
         protected Settlements.Result settle(Attempt.Grant grant) {
             try {
@@ -412,7 +420,10 @@ public final class Conditions {
             return settings.commandTimeoutNanos();
         }
 
-        /** Queues for the lock. Redis decides which came first, a signal or the reason to stop waiting. */
+        /**
+         * Makes the call that queues for the lock. Redis decides which came first, a signal or the reason to stop
+         * waiting.
+         */
         @Override
         protected Call call(ServerTimes.Date notAfter) {
             return Scripts.rejoin(attempt, notAfter);

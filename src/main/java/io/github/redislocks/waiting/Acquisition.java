@@ -9,8 +9,8 @@ import io.github.redislocks.state.Hold;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An attempt on its way to a hold. {@link #step} says what to do next; a driver does it, and tells the outcome of each
- * request. In short:
+ * An attempt on its way to a hold. {@link #step} decides what to do next. A driver does it, and passes the outcome of
+ * each request back. In short:
  *
  * <pre>
  *   until a verdict:
@@ -19,16 +19,16 @@ import org.jspecify.annotations.Nullable;
  *     undecided  ask, leave or pause
  * </pre>
  *
- * <p>Who leaves does so by setting the verdict. So a grant that comes at the same moment is either taken or passed on,
+ * <p>An attempt leaves by setting the verdict. So a grant that comes at the same moment is either taken or passed on,
  * never both and never neither.
  */
 public abstract class Acquisition {
 
     protected final Attempt attempt;
     private final Settlements.Settlement settlement;
-    /** Not before that is Redis asked. */
+    /** The earliest time of the next request. */
     protected long askAtNanos;
-    /** The date of a request whose outcome is not known yet; or null. */
+    /** The deadline of the request whose outcome is not known yet; null if there is none. */
     private ServerTimes.@Nullable Date underWay;
 
     protected Acquisition(Attempt attempt, Settlements.Settlement settlement) {
@@ -36,7 +36,7 @@ public abstract class Acquisition {
         this.settlement = settlement;
     }
 
-    /** Begins, before the first step. */
+    /** Begins the attempt. Called before the first step. */
     protected abstract void begin();
 
     /** Returns what to do for an attempt that has no hold: a result of {@link Step#next}. */
@@ -48,10 +48,13 @@ public abstract class Acquisition {
     /** Makes the call that asks for the lock now. */
     protected abstract Call call(ServerTimes.Date notAfter);
 
-    /** Acts on the reply to that call; whether to see to it that a grant would be heard. */
+    /**
+     * Handles the reply to the call; returns whether the mailbox must be open from now on, so that a message about a
+     * grant arrives.
+     */
     protected abstract boolean answered(Reply reply, ServerTimes.Date notAfter, long sentNanos);
 
-    /** Acts on the failure of that call. */
+    /** Handles the failure of the call. */
     protected abstract void failed(RedisException failure, ServerTimes.Date notAfter);
 
     /** Continues without a grant that has lapsed, or that does not count after a failover. */
@@ -60,7 +63,7 @@ public abstract class Acquisition {
     /** Notes that a request is about to be sent. */
     protected void asks() {}
 
-    /** Throws if the attempt has left for another reason than that the lock was busy. */
+    /** Throws if the attempt has left for another reason than a busy lock. */
     protected void throwIfNotBusy() throws InterruptedException {}
 
     /** Turns a grant into a hold if possible. */
@@ -68,7 +71,7 @@ public abstract class Acquisition {
         return settlement.settle(grant);
     }
 
-    /** Goes one step on; returns what to do next: a result of {@link Step#next}, or {@link Step#ENDED}. */
+    /** Takes the next step; returns what to do next: a result of {@link Step#next}, or {@link Step#ENDED}. */
     final long step(long now) {
         Attempt.Verdict verdict = attempt.verdict();
         if (verdict instanceof Attempt.Grant grant) {
@@ -91,13 +94,13 @@ public abstract class Acquisition {
         return settlement;
     }
 
-    /** The hold that it came to; null if it has not ended or was busy. */
+    /** The hold that was acquired; null if the acquisition has not ended, or the lock was busy. */
     @Nullable
     public final Hold made() {
         return settlement.made;
     }
 
-    /** Notes the date of a request that is sent now, until {@link #heard}. */
+    /** Notes the deadline of a request that is sent now. The request counts as open until {@link #heard}. */
     protected final void sends(ServerTimes.Date notAfter) {
         underWay = notAfter;
     }
@@ -107,7 +110,10 @@ public abstract class Acquisition {
         underWay = null;
     }
 
-    /** After an error: a request may have run, and the watchdog ends a hold that nobody will be given. */
+    /**
+     * Called after an error. Notes that the open request may have run, and leaves a hold that no caller will get to the
+     * watchdog.
+     */
     protected void strand() {
         ServerTimes.Date notAfter = underWay;
         if (notAfter != null) {

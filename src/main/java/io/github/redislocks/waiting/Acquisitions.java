@@ -22,7 +22,7 @@ import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.Watchdog;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the {@link Acquisition}s of a client: the parts of the client that each acquisition of a lock needs. */
+/** Makes the {@link Acquisition}s of a client, and has the parts of the client that each acquisition needs. */
 public final class Acquisitions {
 
     private final RedisAccess access;
@@ -59,7 +59,7 @@ public final class Acquisitions {
         this.driver = new BlockingDriver(access, parts);
     }
 
-    /** Goes on with acquisitions for which a thread waits. */
+    /** The driver of acquisitions for which a thread waits. */
     public BlockingDriver driver() {
         return driver;
     }
@@ -67,7 +67,7 @@ public final class Acquisitions {
     /**
      * Makes the acquisition of an attempt, for a thread that waits for it.
      *
-     * @param lost the lost hold of the same thread that it has not unlocked yet, or null
+     * @param lost the lost hold of the same thread after which the thread has not called unlock() yet, or null
      * @param fastPath whether to try first to take the lock if it is free and nobody waits, which costs less than
      *     queueing
      */
@@ -75,7 +75,7 @@ public final class Acquisitions {
         return new OfLock(attempt, limit, lost, fastPath);
     }
 
-    /** Makes the acquisition of an attempt that no thread waits for. */
+    /** Makes the acquisition of an attempt for which no thread waits. */
     public BatchDriver unattended(Attempt attempt, WaitLimit limit) {
         // A quorum, which has no queue, has no short scripts either.
         return new BatchDriver(access, parts, new OfLock(attempt, limit, null, monitored.hasLines()));
@@ -97,7 +97,7 @@ public final class Acquisitions {
         private boolean fastPath;
         private boolean tookFree;
 
-        /** The state of the lock by the last reply. */
+        /** The state of the lock according to the last reply. */
         private Step.State state = Step.State.UNASKED;
         /** When {@link #state} became LAPSED. */
         private long lapsedSinceNanos;
@@ -108,7 +108,7 @@ public final class Acquisitions {
         private @Nullable Backoff backoff;
         /** Why the last request has failed; null if it was answered. */
         private @Nullable RedisException failure;
-        /** Why the attempt has left, if not since the lock was busy. */
+        /** Why the attempt has left; null if the lock was busy, or if the attempt has not left. */
         private @Nullable Exception whyLeft;
 
         private OfLock(Attempt attempt, WaitLimit limit, @Nullable Hold lost, boolean fastPath) {
@@ -117,19 +117,17 @@ public final class Acquisitions {
             this.fastPath = fastPath;
         }
 
-        /**
-         * Whether nobody else held or wanted the lock, so that the next acquisition is likely to meet nobody either.
-         */
+        /** Whether no other owner held or wanted the lock. Then probably the same is true for the next acquisition. */
         public boolean stayedOnFastPath() {
             return fastPath;
         }
 
-        /** Whether a request of its own found the lock free, and nobody in line or in a Condition. */
+        /** Whether a request of this acquisition found the lock free, and no waiters in the queue or in a Condition. */
         public boolean tookFree() {
             return tookFree;
         }
 
-        /** Begins the attempt, and takes its place in the local queue, if it has to pass that. */
+        /** Begins the attempt, and adds it to the local queue if it has to wait there. */
         @Override
         protected void begin() {
             attempts.begin(attempt);
@@ -210,10 +208,10 @@ public final class Acquisitions {
         }
 
         /**
-         * Whether an attempt that ends knows that the lock was busy: a reply said so; or another thread of this client
-         * had the local turn all the time, and Redis is not away; or its own request got no reply while Redis answered
-         * other requests of this client, so that only its time was too short. A try without time needs a reply of its
-         * own.
+         * Whether an attempt that ends knows that the lock was busy. There are three cases: a reply said so; another
+         * thread of this client had the local turn all the time, and Redis is not away; or the attempt's own request
+         * got no reply while Redis answered other requests of this client, so that only the attempt's time was too
+         * short. A try without a time limit needs a reply to its own request.
          */
         private boolean isKnownToBeBusy(long now) {
             if (wasToldBusy()) {
@@ -285,7 +283,10 @@ public final class Acquisitions {
             return false;
         }
 
-        /** Another owner has the lock; whether to see to it that a grant, or the answer to a try, would be heard. */
+        /**
+         * Handles the reply that another owner has the lock; returns whether the mailbox must be open from now on, for
+         * a grant or for the answer to a try.
+         */
         private boolean taken(Step.Event event) {
             state = Step.after(state, event, limit.waits());
             if (limit.waits()) {
@@ -321,7 +322,7 @@ public final class Acquisitions {
             }
         }
 
-        /** Asks again after a pause; returns the time. */
+        /** Sets the time of the next request to the end of a pause; returns the present time. */
         final long pause() {
             long now = clock.nanoTime();
             if (backoff == null) {

@@ -10,8 +10,8 @@ import io.github.redislocks.state.Hold;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Goes on with an acquisition that no thread waits for. Its requests go in the background, one at a time; what became
- * of one is heard at the next step. To be driven by one thread at a time, each time that its owner is woken.
+ * Drives an acquisition for which no thread waits. Its requests are sent in the background, one at a time; the next
+ * step receives the outcome of the last one. One thread at a time may drive it, each time that its owner is woken.
  */
 public final class BatchDriver {
 
@@ -34,14 +34,14 @@ public final class BatchDriver {
         acquisition.begin();
     }
 
-    /** The hold that it came to; null if it has not ended, or was busy. */
+    /** The hold that was acquired; null if the acquisition has not ended, or the lock was busy. */
     @Nullable
     public Hold hold() {
         return acquisition.made();
     }
 
     /**
-     * Goes on as far as it can without waiting.
+     * Takes all steps that are possible without waiting.
      *
      * @return for how many ns there is nothing to do unless the owner is woken, or {@link Step#ENDED}
      */
@@ -68,7 +68,7 @@ public final class BatchDriver {
         }
     }
 
-    /** Gives up, as soon as no request is under way; whether it has. */
+    /** Gives the acquisition up, unless a request is under way; returns whether it has been given up. */
     public boolean cancel() {
         BackgroundRequest current = request;
         if (current != null && !current.hasEnded()) {
@@ -92,7 +92,7 @@ public final class BatchDriver {
         }
     }
 
-    /** Ends it after an error or a failure. */
+    /** Ends the acquisition after an error or a failure. */
     public void abandon() {
         strand();
         if (parts.attempts().isUnderWay(attempt)) {
@@ -100,7 +100,10 @@ public final class BatchDriver {
         }
     }
 
-    /** Leaves a hold that nobody will be given to the watchdog, and a request to nobody. */
+    /**
+     * Leaves a hold that no caller will get to the watchdog, and drops the request that is under way. Called after an
+     * error.
+     */
     public void strand() {
         acquisition.strand();
         BackgroundRequest current = request;
@@ -114,7 +117,7 @@ public final class BatchDriver {
         parts.watchdog().run(next);
     }
 
-    /** Acts on an answer. It asks again soon, with a place if the mailbox is open by then. */
+    /** Handles an answer. If the mailbox must be open and is not, opens it, and asks again after a pause. */
     private void hear(Reply reply, ServerTimes.Date notAfter, long sentNanos) {
         Mailbox mailbox = parts.mailbox();
         if (acquisition.answered(reply, notAfter, sentNanos) && !mailbox.isOpen()) {

@@ -9,7 +9,7 @@ import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.state.Hold;
 import org.jspecify.annotations.Nullable;
 
-/** Goes on with an acquisition on the thread that waits for it: sends its requests, and parks between two steps. */
+/** Drives an acquisition on the thread that waits for it: sends its requests, and parks between two steps. */
 public final class BlockingDriver {
 
     private final Clock clock;
@@ -26,7 +26,7 @@ public final class BlockingDriver {
         this.handoff = parts.handoff();
     }
 
-    /** Returns the hold, or null if the lock was busy for as long as the caller had time. */
+    /** Returns the hold; null if the lock was busy during all the time that the caller had. */
     @Nullable
     public Hold drive(Acquisition acquisition) throws InterruptedException {
         try {

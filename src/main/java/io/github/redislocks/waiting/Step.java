@@ -1,17 +1,17 @@
 package io.github.redislocks.waiting;
 
 /**
- * The decisions of an acquisition, as functions of values: without a clock, a thread or a request. {@link #after} says
- * what is known after an event, and {@link #next} what to do then. {@link BlockingDriver} and {@link BatchDriver} do
- * it.
+ * The decisions of an acquisition, as functions of values, without a clock, a thread or a request. {@link #after}
+ * returns the state of knowledge after an event, and {@link #next} what to do then. {@link BlockingDriver} and
+ * {@link BatchDriver} carry that out.
  *
  * <pre>
- *   state     asks when it may             leaves
- *   UNASKED   however little time is left  when its time is over
+ *   state     asks Redis again             leaves
+ *   UNASKED   even if no time is left      once its time is over
  *   DECLINED  never                        at once
- *   others    while there is time          when its time is over
+ *   others    while time is left           once its time is over
  *
- *   event         of a caller that waits   of a try
+ *   event         state if caller waits    state of a try
  *   ASKS          UNASKED -> ASKED         UNASKED -> ASKED
  *   QUEUED        BUSY                     BUSY
  *   LINE          ASKED -> UNASKED         ASKED -> UNASKED
@@ -32,15 +32,15 @@ public final class Step {
 
     private Step() {}
 
-    /** The knowledge about the lock. */
+    /** The knowledge that an acquisition has about the lock. */
     public enum State {
-        /** Nothing: no request was sent, or one that does not look into the queue. */
+        /** Nothing is known: no request was sent, or only one that does not look into the queue. */
         UNASKED,
-        /** Nothing: no request was answered. */
+        /** Nothing is known: no request was answered. */
         ASKED,
         /** Another owner has the lock. */
         BUSY,
-        /** A client keeps the lock, and was asked for it by a try. */
+        /** A client keeps the lock, and a try has asked that client for it. */
         TRIED,
         /** Another owner has the lock, and the caller does not wait for it. */
         DECLINED,
@@ -53,19 +53,19 @@ public final class Step {
         }
     }
 
-    /** The events that change that knowledge. */
+    /** The events that change the state. */
     enum Event {
         /** A request is sent. */
         ASKS,
-        /** The attempt has a place in line. */
+        /** The attempt has a place in the queue. */
         QUEUED,
-        /** The lock may be free, and somebody may be in line: the long script has to be used. */
+        /** The lock may be free, and there may be waiters, so the long script has to be used. */
         LINE,
         /** Another owner has the lock. */
         BUSY,
-        /** A client keeps the lock, and its answer to a try would be heard. */
+        /** A client keeps the lock, and its answer to a try would arrive here. */
         KEPT,
-        /** A client keeps the lock, and could not be asked for it, since its answer would not be heard. */
+        /** A client keeps the lock, but was not asked for it, since its answer would not arrive here. */
         KEPT_UNHEARD,
         /** The lease of a grant had ended before the reply came. */
         LAPSED
@@ -78,11 +78,15 @@ public final class Step {
         TOO_SOON,
         /** Each lease had ended before the reply came. */
         TOO_FAR,
-        /** Nobody has said whether the lock is free. */
+        /** No reply has said whether the lock is free. */
         UNKNOWN
     }
 
-    /** Returns what is known after an event; {@code waits} says whether the caller waits for a busy lock. */
+    /**
+     * Returns the state after an event.
+     *
+     * @param waits whether the caller waits for a busy lock
+     */
     static State after(State state, Event event, boolean waits) {
         return switch (event) {
             case ASKS -> state == State.UNASKED ? State.ASKED : state;
@@ -97,11 +101,11 @@ public final class Step {
 
     /**
      * Returns what to do: {@link #ASK}, {@link #LEAVE}, or for how many ns there is nothing to do unless the owner is
-     * woken; 0 to look again at once.
+     * woken; 0 to take the next step at once.
      *
      * @param mayAsk whether the attempt may ask after the pause
-     * @param pauseNanos for how long it has to pause
-     * @param leftNanos how much time there is
+     * @param pauseNanos for how long the attempt has to pause
+     * @param leftNanos how much time the caller has left
      */
     public static long next(State state, boolean mayAsk, long pauseNanos, long leftNanos) {
         boolean over = leftNanos <= 0 || state == State.DECLINED;
