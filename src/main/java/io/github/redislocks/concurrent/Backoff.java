@@ -37,7 +37,7 @@ public final class Backoff {
         return new Backoff(200, 5_000);
     }
 
-    /** The backoff after work of the user that has failed, and that something else than Redis may have to repair. */
+    /** The backoff after work of the user has failed. The cause may last long, since it need not lie in Redis. */
     public static Backoff ofWork() {
         return new Backoff(1_000, 30_000);
     }

@@ -154,7 +154,8 @@ final class Exits {
         try {
             hold.keepFor(keptMillis);
             long sent = clock.nanoTime();
-            // If an error left the release to the watchdog, the first of the two to begin it performs it.
+            // An error may have left the release to the watchdog. Whichever begins it first, the watchdog or this
+            // thread, performs it.
             long until = hold.beginRelease(sent);
             if (until == 0) {
                 losses.isValid(hold);

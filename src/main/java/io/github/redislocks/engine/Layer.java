@@ -56,7 +56,7 @@ public class Layer implements Wanted, Task {
         return holder;
     }
 
-    /** The number of locks that the client has in Redis and none of its threads holds. */
+    /** The number of locks that the client has in Redis although none of its threads holds them. */
     protected long countIdle() {
         return 0;
     }

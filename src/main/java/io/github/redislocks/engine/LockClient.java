@@ -335,7 +335,7 @@ public final class LockClient {
         return held;
     }
 
-    /** The number of locks that the client has in Redis and none of its threads holds. */
+    /** The number of locks that the client has in Redis although none of its threads holds them. */
     public long countIdle() {
         return layer.countIdle();
     }

@@ -12,7 +12,7 @@ import io.github.redislocks.state.Settings;
  * @param settings of the client
  * @param redis the servers
  * @param epoch counts the failovers
- * @param serverTimes dates requests
+ * @param serverTimes computes the deadlines of requests
  * @param monitored runs the scripts
  * @param unavailable makes the exceptions
  */

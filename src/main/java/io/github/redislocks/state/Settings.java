@@ -41,7 +41,7 @@ public final class Settings {
     /** How long the last token of a free lock is remembered. */
     public static final Duration DEFAULT_TOKEN_MEMORY = Duration.ofSeconds(100_000);
 
-    /** More than twice as long as the keys of an idle queue last. */
+    /** The least token memory: more than twice as long as the keys of an idle queue last. */
     private static final Duration LEAST_TOKEN_MEMORY = Duration.ofMinutes(1);
 
     private static final Duration LEAST_TIMEOUT = Duration.ofMillis(1);

@@ -144,8 +144,8 @@ public final class Settlements {
         }
 
         /**
-         * Whether a request that was sent later found the attempt still in the queue, although the grant's token or a
-         * greater one had been given out.
+         * Whether a grant has ended meanwhile: a request that was sent later found the attempt still in the queue,
+         * although the grant's token or a greater one had been given out.
          */
         private boolean hasEnded(Attempt.Grant dated) {
             Attempt.QueuePosition position = attempt.position();
