@@ -24,8 +24,8 @@ import picocli.CommandLine.Option;
         name = "bench",
         description = {
             "Measures how many locks and unlocks a second this machine gets from that Redis, and how long one takes.",
-            "It keeps that Redis busy, and leaves a key for each lock that ends by itself. What others have to do"
-                    + " with the library is in benchmarks/run of its sources, beside other libraries."
+            "It keeps that Redis busy, and leaves one key for each lock, which expires by itself. The program"
+                    + " benchmarks/run in the sources of the library compares it with other libraries."
         },
         footer = {"", "Example:", "  redis-locks bench --threads 16 --time 10s --url redis://redis.example:6379"})
 final class BenchCommand extends CliCommand {
@@ -40,14 +40,14 @@ final class BenchCommand extends CliCommand {
             names = {"-t", "--threads"},
             paramLabel = "N",
             defaultValue = "8",
-            description = "How many threads lock at once, where several do. Default: ${DEFAULT-VALUE}.")
+            description = "The number of threads in the measurements with several threads. Default: ${DEFAULT-VALUE}.")
     private int threads;
 
     @Option(
             names = "--time",
             paramLabel = "TIME",
             defaultValue = "3s",
-            description = "How long to measure each; a second to warm up comes before. Default: ${DEFAULT-VALUE}.")
+            description = "How long each measurement takes, after one second of warm-up. Default: ${DEFAULT-VALUE}.")
     private Duration time;
 
     private final Table table = new Table("WORK", "LOCKS/S", "P50", "P99", "P99.9", "LONGEST");
@@ -123,7 +123,7 @@ final class BenchCommand extends CliCommand {
         }
     }
 
-    @SuppressWarnings("LockNotBeforeTry") // Nothing is between.
+    @SuppressWarnings("LockNotBeforeTry") // No call that may throw stands between lock() and try.
     private static Histogram loop(FencedLock lock, Duration time) {
         Histogram nanos = new Histogram(DIGITS);
         long end = System.nanoTime() + time.toNanos();

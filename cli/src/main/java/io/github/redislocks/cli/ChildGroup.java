@@ -13,16 +13,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A command and all that it starts. Where there is {@code setsid}, as on Linux, it leads a process group of its own, so
- * that a signal reaches all of them, also those whose parent has ended. Elsewhere a signal reaches the descendants that
- * are known at that moment, or were when an earlier one was sent.
+ * A command with all processes that it starts. If the machine has {@code setsid}, as Linux does, the command leads a
+ * process group of its own, so that a signal reaches all its processes, even those whose parent has ended. Otherwise a
+ * signal reaches the descendants that are known at that moment, or were known when an earlier signal was sent.
  */
 final class ChildGroup {
 
     private static final String SYSTEM_PATH = "/usr/bin:/bin";
 
     private final Process process;
-    /** Null if it leads none. */
+    /** The process group that the command leads; null if it leads none. */
     private final ProcessGroup group;
 
     private final Set<ProcessHandle> known = ConcurrentHashMap.newKeySet();
@@ -53,7 +53,7 @@ final class ChildGroup {
         return new ChildGroup(process, setsid == null ? null : new ProcessGroup(process.pid()));
     }
 
-    /** The program of that name on the path, or null. */
+    /** The path of a program in the directories of PATH; null if there is none. */
     static Path find(String program) {
         if (program.contains("/")) {
             Path path = Path.of(program);
@@ -62,7 +62,9 @@ final class ChildGroup {
         return find(program, System.getenv().getOrDefault("PATH", SYSTEM_PATH));
     }
 
-    /** Also if the path of the command has only the programs that it needs. */
+    /**
+     * The path of setsid; null if there is none. Also looks outside of PATH, which may be set for the command alone.
+     */
     private static Path setsid() {
         Path onPath = find("setsid");
         return onPath == null ? find("setsid", SYSTEM_PATH) : onPath;
@@ -77,7 +79,7 @@ final class ChildGroup {
                 .orElse(null);
     }
 
-    /** Asks all of them to end, also those that stand still. */
+    /** Sends SIGTERM to all processes, and SIGCONT, so that stopped processes end as well. */
     void terminate() {
         asked = true;
         if (group == null || !group.signal("TERM", "CONT")) {
@@ -86,7 +88,7 @@ final class ChildGroup {
         }
     }
 
-    /** Ends all of them. */
+    /** Sends SIGKILL to all processes. */
     void kill() {
         if (group != null) {
             group.kill();
@@ -95,12 +97,12 @@ final class ChildGroup {
         process.destroyForcibly();
     }
 
-    /** Whether they were asked to end. */
+    /** Whether {@link #terminate} or {@link #kill} was called. */
     boolean isAsked() {
         return asked;
     }
 
-    /** Whether any of them lives. */
+    /** Whether one of the processes is alive. */
     boolean isAlive() {
         return process.isAlive() || (group == null ? known.stream().anyMatch(ProcessHandle::isAlive) : group.isAlive());
     }
@@ -110,7 +112,7 @@ final class ChildGroup {
         return process.onExit();
     }
 
-    /** Waits until the command itself has ended; whether it has. */
+    /** Waits until the command itself has ended, at most for {@code millis}. Returns whether it has ended. */
     boolean waitFor(long millis) throws InterruptedException {
         return process.waitFor(millis, TimeUnit.MILLISECONDS);
     }
@@ -120,7 +122,7 @@ final class ChildGroup {
         return process.exitValue();
     }
 
-    /** Returns the descendants so far, since a process whose parent has ended is no descendant any more. */
+    /** Returns all descendants seen so far: a process whose parent has ended is no descendant any more. */
     private Set<ProcessHandle> known() {
         process.descendants().forEach(known::add);
         return known;

@@ -10,7 +10,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** A command that asks Redis something and prints the answer. */
+/** A command that sends requests to Redis and prints the result. */
 @Command(mixinStandardHelpOptions = true)
 abstract class CliCommand implements Callable<Integer> {
 
@@ -31,13 +31,16 @@ abstract class CliCommand implements Callable<Integer> {
         }
     }
 
-    /** Refuses what is wrong before Redis is asked. */
+    /** Checks the options before the first request to Redis. */
     void check() {}
 
     /** Runs the command. Returns its exit code. */
     abstract int run(RedisLocks locks, PrintWriter out) throws IOException, InterruptedException;
 
-    /** Whether nobody reads any more, as in {@code top | head}, which the standard output of Java keeps to itself. */
+    /**
+     * Whether the reader of the output has gone, as in {@code top | head}: Java's standard output throws no exception
+     * then.
+     */
     static boolean isUnread(PrintWriter out) {
         return out.checkError() || System.out.checkError();
     }

@@ -10,8 +10,8 @@ import picocli.CommandLine.Command;
         name = "deadlocks",
         description = {
             "Looks for threads that wait for each other, over all clients, and prints each circle as a sentence.",
-            "All threads of a client that wait for a lock that is not fair have one place together: of these only the"
-                    + " first is known. What is seen is from moments close to each other, so look twice."
+            "All threads of a client that wait for a lock that is not fair share one entry of its queue, so only the"
+                    + " first of them is known. The locks are read one after the other, so run the command twice."
         })
 final class DeadlocksCommand extends CliCommand {
 

@@ -15,15 +15,15 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Shows on the user's own Redis what a lock is good for. */
+/** Shows by an example on the user's own Redis what a lock prevents. */
 @Command(
         name = "demo",
         mixinStandardHelpOptions = true,
         description = {
-            "Sells a stock by four processes, first without a lock and then under it, while one of them is killed with the"
-                    + " lock in its hand, and prints both sales side by side. Takes about 12 seconds.",
-            "Its keys begin with redis-locks-demo: and are gone at its end, or within a day if it is ended by a"
-                    + " signal. Ends with 1 if the sale under the lock broke a"
+            "Lets four processes sell a stock, first without a lock and then under it, kills one of them while it holds the"
+                    + " lock, and prints both sales side by side. Takes about 12 seconds.",
+            "Its keys begin with redis-locks-demo: and are deleted at its end, or expire within a day if it is ended by a"
+                    + " signal. The exit code is 1 if the sale under the lock broke a"
                     + " rule."
         })
 final class DemoCommand implements Callable<Integer> {
@@ -74,7 +74,7 @@ final class DemoCommand implements Callable<Integer> {
     private int draw(List<Path> recordings) throws IOException {
         List<String> line = new ArrayList<>(List.of("timeline", "-o", timeline.toString()));
         for (Path file : recordings) {
-            // The recording of the process that was killed is empty.
+            // Skip the recording of the process that was killed: it is empty.
             if (Files.size(file) > 0) {
                 line.add(file.toString());
             }

@@ -22,14 +22,14 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** Looks at a server before it is trusted with locks. */
+/** Checks whether a server is suitable for locks. */
 @Command(
         name = "doctor",
         mixinStandardHelpOptions = true,
         description = {
-            "Looks at a server: version, role, memory policy, persistence, replicas, clock, latency, and whether this user"
+            "Checks a server: version, role, memory policy, persistence, replicas, clock, latency, and whether this user"
                     + " may lock and unlock. Says what to change. Takes and releases a lock of its own name.",
-            "Ends with 1 if something keeps locks from being safe, else with 0."
+            "The exit code is 1 if locks are not safe on this server, otherwise 0."
         })
 final class DoctorCommand implements Callable<Integer> {
 
@@ -65,7 +65,7 @@ final class DoctorCommand implements Callable<Integer> {
         return failed ? ExitCodes.PROBLEM : ExitCodes.OK;
     }
 
-    /** Whether it is a server that keeps locks, as far as it tells. */
+    /** Checks INFO. Returns false if the server cannot have locks, as far as INFO shows. */
     boolean info(Jedis jedis) {
         String text;
         try {

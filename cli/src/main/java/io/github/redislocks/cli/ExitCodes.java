@@ -4,17 +4,17 @@ package io.github.redislocks.cli;
 final class ExitCodes {
 
     static final int OK = 0;
-    /** Something that nobody foresaw, or a check of {@code doctor} that failed, or deadlocks that were found. */
+    /** An unexpected error; or {@code doctor}, {@code deadlocks} or {@code demo} has found a problem. */
     static final int PROBLEM = 1;
 
     static final int USAGE = 2;
-    /** As EX_UNAVAILABLE of BSD's sysexits. */
+    /** Redis did not answer or refused; EX_UNAVAILABLE of BSD's sysexits. */
     static final int UNAVAILABLE = 69;
-    /** As EX_TEMPFAIL. */
+    /** The lock was busy; EX_TEMPFAIL of sysexits. */
     static final int BUSY = 75;
 
     static final int LOST = 76;
-    /** As shells end for a command that cannot be run. */
+    /** The command could not be started; the exit code of shells for that. */
     static final int NOT_STARTED = 126;
 
     static final int NOT_FOUND = 127;

@@ -63,7 +63,7 @@ final class InspectCommand extends CliCommand {
         return table.toString();
     }
 
-    /** A thread or a handle for people: where it is, then its id. */
+    /** Describes an owner for people: its client and process, then its id. */
     static String owner(LockInspection.Owner owner) {
         String what = owner.isResidence()
                 ? "a thread or none"

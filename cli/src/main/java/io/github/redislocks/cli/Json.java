@@ -7,7 +7,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
 
-/** JSON for other programs: ASCII, since the output has the encoding of a locale, and JSON that of UTF-8. */
+/**
+ * JSON for other programs. It is written in ASCII, because JSON must be UTF-8 and the output has the locale's encoding.
+ */
 final class Json {
 
     private static final JSON ASCII = JSON.builder(JsonFactory.builder()

@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
 
-/** The greatest of very many elements, up to a bound. */
+/** A collection that keeps only the greatest of its elements, as many as its bound permits. */
 final class Kept<T> {
 
     private final int limit;
@@ -39,7 +39,7 @@ final class Kept<T> {
         return leftOut;
     }
 
-    /** Null if none was left out. */
+    /** The greatest element that was left out because of the bound; null if none was. */
     T greatestLeftOut() {
         return greatestLeftOut;
     }

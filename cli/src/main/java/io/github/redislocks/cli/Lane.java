@@ -7,7 +7,7 @@ import java.util.PriorityQueue;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 
-/** The bars that are drawn beside one name, as a rule that of a thread. */
+/** A lane of the picture: the bars beside one name, usually the name of a thread. */
 final class Lane {
 
     private static final Pattern NUMBER = Pattern.compile("\\d+");
@@ -21,7 +21,7 @@ final class Lane {
     Lane(String name, boolean isLast) {
         this.name = name;
         this.isLast = isLast;
-        // Such that 2 comes before 10.
+        // Pad numbers with zeros, so that 2 is sorted before 10.
         this.sorted = NUMBER.matcher(name)
                 .replaceAll(number -> "0".repeat(Math.max(0, 20 - number.group().length())) + number.group());
     }
@@ -30,7 +30,7 @@ final class Lane {
         return Comparator.comparing((Lane lane) -> lane.isLast).thenComparing(lane -> lane.sorted);
     }
 
-    /** Gives each piece a row, such that those of a row do not overlap; returns how many rows there are. */
+    /** Gives each piece a row, so that the pieces of a row do not overlap. Returns the number of rows. */
     int layOut() {
         pieces.sort(Comparator.comparingLong(Piece::begin)
                 .thenComparing(Comparator.comparingLong(Piece::end).reversed()));

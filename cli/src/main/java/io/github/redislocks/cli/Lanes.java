@@ -12,11 +12,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The lanes of all JVMs, and which piece is in which. */
+/** The lanes of all JVMs, with the pieces of each lane. */
 final class Lanes {
 
     private static final String HANDLES = "handles";
-    /** The prefix of the owner of a loss that is a thread. */
+    /** The beginning of {@link io.github.redislocks.LockLost#owner()} if the owner is a thread. */
     private static final String THREAD = "thread ";
 
     private static final String NAMELESS = "threads without a name";
@@ -43,7 +43,8 @@ final class Lanes {
         for (Loss loss : recorded.losses.all()) {
             piece(loss.source(), loss.lock(), loss.token()).lost = loss;
         }
-        // Pieces whose thread is known come first: its name shows where the others belong.
+        // Assign pieces whose thread is known first: a piece that is only a loss is put in the lane with its thread's
+        // name.
         pieces.stream().filter(piece -> !isLossOnly(piece)).forEach(this::assign);
         pieces.stream().filter(Lanes::isLossOnly).forEach(this::assign);
     }

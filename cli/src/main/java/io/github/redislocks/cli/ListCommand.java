@@ -18,8 +18,8 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "list",
         description = {
-            "Lists the locks that are held, kept or waited for.",
-            "Scans all keys of the server, 25 with each request, so that nobody waits for it."
+            "Lists the locks that are not free or that somebody waits for.",
+            "Scans all keys of the server, 25 with each request, so that no other client waits long."
         })
 final class ListCommand extends CliCommand {
 
@@ -36,7 +36,7 @@ final class ListCommand extends CliCommand {
     @Override
     int run(RedisLocks locks, PrintWriter out) {
         if (json) {
-            // By an iterator all of a server would be read before the first line.
+            // Use the stream's own forEach: an iterator of it would read all keys of a server before the first line.
             locks.list(pattern).takeWhile(next -> !isUnread(out)).forEach(lock -> out.println(Json.of(fields(lock))));
             return ExitCodes.OK;
         }

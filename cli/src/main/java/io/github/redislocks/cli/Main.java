@@ -1,6 +1,6 @@
 package io.github.redislocks.cli;
 
-/** Where the command line begins. */
+/** The main class of the command line. */
 public final class Main {
 
     private Main() {}

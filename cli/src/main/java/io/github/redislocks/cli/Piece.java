@@ -5,7 +5,7 @@ import io.github.redislocks.cli.Recorded.Source;
 import io.github.redislocks.cli.Recorded.Span;
 import io.github.redislocks.cli.Recorded.Who;
 
-/** A call for a lock and its result: a wait, the hold that it led to, the loss of that; not all are there. */
+/** An acquisition and its result: the wait, the hold, and the loss of the hold, as far as they were recorded. */
 final class Piece {
 
     static final int NONE = -1;
@@ -20,7 +20,7 @@ final class Piece {
     Loss lost;
     /** The row in the lane, below other pieces at the same time. */
     int row;
-    /** The numbers of the wait and the hold among the bars. */
+    /** The indexes of the wait and of the hold among the bars; NONE if it is not drawn. */
     int waitBar = NONE;
 
     int holdBar = NONE;
@@ -42,7 +42,7 @@ final class Piece {
             waited = span;
         }
         if (waited != null && held != null && waited.end() + held.length() < held.end()) {
-            // The event of the release came after the answer of Redis; the release is not part of the hold.
+            // Cut the time of the release request: the event comes after the reply of Redis, but the hold ended before.
             held = held.endingAt(waited.end() + held.length());
         }
     }
@@ -60,12 +60,12 @@ final class Piece {
         return waited != null ? Math.max(end, waited.end()) : end;
     }
 
-    /** Whether its hold was lost, and since when it was held is known. */
+    /** Whether the hold was lost, and the time of its acquisition is known. */
     boolean isLostHold() {
         return lost != null && held == null && waited != null;
     }
 
-    /** Returns the hold until its loss. */
+    /** The span from the acquisition to the loss of the hold. Call only if {@link #isLostHold}. */
     Span lostHold() {
         long began = waited.end();
         return new Span(
@@ -73,8 +73,8 @@ final class Piece {
     }
 
     /**
-     * The thread that it is drawn beside: the one that released the lock, else the one that asked for it; null if that
-     * is none of the application's, as of handles that the library tells of.
+     * The thread in whose lane this piece is drawn: the thread that released the lock, or else the thread that acquired
+     * it; null if both are threads of the library, which report the events of handles.
      */
     Who who() {
         if (held != null && isOfApplication(held.who())) {
@@ -87,7 +87,7 @@ final class Piece {
         return !who.name().startsWith("redis-locks-");
     }
 
-    /** Whether the lock came from the release of the one before, which is of the same lock with a smaller token. */
+    /** Whether the lock came from the release of {@code before}, a piece of the same lock with a smaller token. */
     boolean isGrantAfter(Piece before) {
         return waited != null
                 && before.held != null

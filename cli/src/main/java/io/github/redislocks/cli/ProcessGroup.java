@@ -11,12 +11,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The processes with one process group. Java knows of no groups: a shell sends them signals, and the files of Linux
- * tell who belongs to one.
+ * The processes of one process group. Java does not know process groups, so a shell sends the signals, and the files in
+ * {@code /proc} show which processes belong to the group.
  */
 record ProcessGroup(Path shell, long id) {
 
-    /** Not searched for, since a command may be given a path that has none. */
+    /** A fixed path, since the PATH of a command may have no shell. */
     private static final Path SHELL = Path.of("/bin/sh");
 
     private static final Path PROCESSES = Path.of("/proc");
@@ -30,9 +30,10 @@ record ProcessGroup(Path shell, long id) {
     }
 
     /**
-     * Sends signals to all of them at one moment, whatever they start meanwhile.
+     * Sends signals to all processes of the group at one moment, so that processes which they are just starting get
+     * them as well.
      *
-     * @return whether a process got the signal; false if there is none, and if no shell can be started
+     * @return whether a process got the signals; false if the group has no process, or no shell can be started
      */
     boolean signal(String... names) {
         try {
@@ -54,14 +55,12 @@ record ProcessGroup(Path shell, long id) {
         }
     }
 
-    /**
-     * Whether a process of the group lives. A process that has ended does not, even if nobody has read its exit code.
-     */
+    /** Whether a process of the group is alive. A zombie, whose exit code nobody has read, is not. */
     boolean isAlive() {
         return members().map(members -> !members.isEmpty()).orElseGet(() -> signal("0"));
     }
 
-    /** The processes that live; empty where there is no {@code /proc}. */
+    /** The live processes of the group; empty if there is no {@code /proc}. */
     private Optional<List<ProcessHandle>> members() {
         List<ProcessHandle> members = new ArrayList<>();
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROCESSES, "[0-9]*")) {
@@ -85,17 +84,20 @@ record ProcessGroup(Path shell, long id) {
         }
     }
 
-    /** Reads {@code pid (name) state parent group ...}, where the name may have blanks and brackets. */
+    /**
+     * Whether a line {@code pid (name) state parent group ...} is of a live member; the name may have blanks and
+     * brackets.
+     */
     private boolean isMember(String stat) {
         String[] fields = stat.substring(stat.lastIndexOf(')') + 1).split(" ", -1);
         if (fields.length <= THREADS || Long.parseLong(fields[GROUP]) != id) {
             return false;
         }
-        // A zombie whose first thread has ended by itself may have others that work.
+        // A zombie with several threads is alive: only its first thread has ended.
         return !fields[STATE].matches("[ZXx]") || (fields[STATE].equals("Z") && Long.parseLong(fields[THREADS]) > 1);
     }
 
-    /** Through interrupts, which are kept. */
+    /** Waits for the exit code of a process. An interrupt does not end the wait; the interrupt flag stays set. */
     static int awaitExit(Process process) {
         boolean interrupted = false;
         try {

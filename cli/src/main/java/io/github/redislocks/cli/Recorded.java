@@ -12,18 +12,21 @@ final class Recorded {
     static final int MOST_OUTAGES = 1_000;
     static final int MOST_RENEWALS = 10_000;
 
-    /** The kind of a span that is no wait; waits have their outcome. */
+    /** The kind of a span that is a hold. The kind of a wait is its outcome. */
     static final String HOLD = "hold";
 
     static final String ACQUIRED = "acquired";
 
     final List<Source> sources = new ArrayList<>();
-    /** The longest of them. */
+    /** The longest waits and holds. */
     final Kept<Span> spans;
-    /** The first of them. */
+    /** The first losses. */
     final Kept<Loss> losses =
             new Kept<>(MOST_LOSSES, Comparator.comparingLong(Loss::at).reversed());
-    /** The longest of them; of one that ended both events. */
+    /**
+     * The events of outages, the longest of them. An outage that has ended has two: one of its beginning, one of its
+     * end.
+     */
     final Kept<Outage> outages = new Kept<>(MOST_OUTAGES, Comparator.comparingLong(Outage::lasted));
 
     final Kept<Renewal> renewals = new Kept<>(MOST_RENEWALS, Comparator.comparingLong(Renewal::count));
@@ -32,11 +35,11 @@ final class Recorded {
         this.spans = new Kept<>(mostSpans, Comparator.comparingLong(Span::length));
     }
 
-    /** A recording, with what it says of its JVM. */
+    /** A recording, with its information about the JVM. */
     static final class Source {
 
         final Path file;
-        /** Of the JVM; 0 if the recording does not say. */
+        /** The process id of the JVM; 0 if the recording does not contain it. */
         long pid;
 
         long startedMillis;
@@ -52,21 +55,21 @@ final class Recorded {
             this.whole = file.toAbsolutePath().normalize();
         }
 
-        /** By which two recordings of one JVM are known. */
+        /** The identity of the JVM, which is equal for two recordings of one JVM. */
         Object jvm() {
             return pid == 0 ? whole : List.of(pid, startedMillis);
         }
     }
 
-    /** A thread, by what its JVM calls it; 0 and an empty name: the recording does not say which. */
+    /** A thread, by its id and name in its JVM; 0 and an empty name if the recording does not contain them. */
     record Who(long id, String name) {}
 
     /**
      * A wait or a hold.
      *
-     * @param kind {@link #HOLD}, or what a wait ended with, in lower case
+     * @param kind {@link #HOLD}, or the outcome of the wait in lower case
      * @param token 0 if a wait ended without the lock
-     * @param site where the application called; empty if that was not recorded
+     * @param site the application's code that made the call; empty if it was not recorded
      */
     record Span(
             Source source,

@@ -25,7 +25,7 @@ import jdk.jfr.consumer.RecordingFile;
 final class RecordingReader {
 
     private static final String OURS = "io.github.redislocks.";
-    /** Code that stands between a lock and the application that calls it. */
+    /** Stack frames between the lock and the application's code, which are skipped. */
     private static final Pattern BETWEEN = Pattern.compile("(?:java|javax|jdk|sun)\\..*"
             + "|io\\.github\\.redislocks\\.(?:[A-Z].*|(?:concurrent|engine|events|health|jfr|lease|micrometer|quorum"
             + "|redis|residency|script|shedlock|spring|state|testkit|waiting|watchdog)\\..*)");
@@ -34,7 +34,7 @@ final class RecordingReader {
 
     private final Recorded recorded;
     private final TortureLog torture;
-    /** Each text once, however many events have it. */
+    /** Makes equal texts of different events one object, to save memory. */
     private final Map<String, String> texts = new HashMap<>();
 
     RecordingReader(Recorded recorded) {
@@ -70,7 +70,7 @@ final class RecordingReader {
         }
     }
 
-    /** Call when all files have been read. */
+    /** Finishes; call it when all files have been read. */
     void end() {
         torture.addStrikes();
     }
@@ -101,13 +101,13 @@ final class RecordingReader {
         source.startedMillis = event.getInstant("jvmStartTime").toEpochMilli();
         String line = event.getString("javaArguments");
         if (line != null) {
-            // Only what is run: what it is told may be secret.
+            // Keep only the main class or jar: the arguments of the program may be secret.
             String program = line.strip().split("\\s", 2)[0];
             source.program = program.substring(program.lastIndexOf('/') + 1);
         }
     }
 
-    /** Returns whether it is an event that is drawn. */
+    /** Adds the event if it is drawn. Returns whether it is. */
     private boolean addOurs(Source source, RecordedEvent event, String type) {
         switch (type) {
             case "LockWait" ->
@@ -132,7 +132,7 @@ final class RecordingReader {
                         event.getBoolean("ended")));
             case "Renewal" -> recorded.renewals.add(new Renewal(source, micros(event), event.getLong("count")));
             default -> {
-                // Of a later version.
+                // Ignore an event of a later version of the library.
                 return false;
             }
         }
@@ -160,7 +160,7 @@ final class RecordingReader {
         return new Who(thread.getJavaThreadId(), name == null ? "" : text(name));
     }
 
-    /** The first frame that is of the application. */
+    /** The first frame of the application's code; empty if there is none. */
     private String site(RecordedStackTrace stack) {
         if (stack != null) {
             for (RecordedFrame frame : stack.getFrames()) {
@@ -178,7 +178,7 @@ final class RecordingReader {
         return text == null ? "" : texts.computeIfAbsent(text, first -> first);
     }
 
-    /** All events of this library are made when what they tell of is over. */
+    /** The time of an event, which the library makes when the wait, hold or outage has ended. */
     private static long micros(RecordedEvent event) {
         Instant at = event.getEndTime();
         return at.getEpochSecond() * 1_000_000 + at.getNano() / 1_000;

@@ -11,7 +11,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** The command without a subcommand, which says what there is. */
+/** The command without a subcommand, which lists the subcommands. */
 @Command(
         name = "redis-locks",
         mixinStandardHelpOptions = true,
@@ -32,12 +32,12 @@ import picocli.CommandLine.Spec;
             "0: done; with --if-busy skip also if the lock was busy",
             "1: an unexpected problem, or one that doctor, deadlocks or demo found",
             "2: wrong usage",
-            "69: Redis did not answer, or refused: nothing is known of the lock",
+            "69: Redis did not answer, or refused: the state of the lock is unknown",
             "75: the lock was busy",
             "76: the lock was lost; the command was ended",
             "126: the command of run could not be started",
             "127: there is no such command",
-            "else: what the command of run ended with, 128 and its number if by a signal"
+            "else: the exit code of the command of run; 128 and the number of the signal if a signal ended it"
         },
         subcommands = {
             RunCommand.class,
@@ -61,7 +61,7 @@ final class RedisLocksCommand implements Callable<Integer> {
     static CommandLine commandLine() {
         return new CommandLine(new RedisLocksCommand())
                 .setCaseInsensitiveEnumValuesAllowed(true)
-                // An argument such as @body.json is one of the command that is run.
+                // Do not expand an argument such as @body.json: it belongs to the command that is run.
                 .setExpandAtFiles(false)
                 .registerConverter(Duration.class, Times::parse)
                 .setExecutionStrategy(Typed::execute)
@@ -77,7 +77,7 @@ final class RedisLocksCommand implements Callable<Integer> {
 
     private static int explain(CommandLine.ParameterException e, String[] args) {
         CommandLine command = e.getCommandLine();
-        // A URL that stands in a wrong place may have a password.
+        // Hide URLs: a URL in a wrong place may contain a password.
         String text = Shown.of(e.getMessage().replaceAll("://[^']*", "://***"));
         command.getErr().println("redis-locks: " + text);
         if (text.startsWith("Unknown option") && command.getCommandName().equals("run")) {

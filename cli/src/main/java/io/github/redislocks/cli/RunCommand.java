@@ -27,7 +27,7 @@ import picocli.CommandLine.Spec;
         name = "run",
         mixinStandardHelpOptions = true,
         description = {
-            "Runs a command while it holds a lock, and ends with what the command ends with.",
+            "Runs a command while it holds a lock, and ends with the exit code of the command.",
             "The command finds the name and the fencing token in REDIS_LOCKS_NAME and REDIS_LOCKS_TOKEN. If the lock"
                     + " cannot be renewed, the command and all that it started get SIGTERM when a third of the lease is"
                     + " left and SIGKILL when a tenth is left, before another can have the lock; if it was forced open"
@@ -43,10 +43,10 @@ import picocli.CommandLine.Spec;
 final class RunCommand implements Callable<Integer> {
 
     private static final Duration SHORTEST_LEASE = Duration.ofSeconds(1);
-    /** As {@link LockHandle#releaseAfter} allows. */
+    /** The longest time that {@link LockHandle#releaseAfter} permits. */
     private static final Duration LONGEST_KEPT = Duration.ofHours(24);
 
-    /** The reaction to a lock that another holds. */
+    /** The reaction to a lock that another owner holds. */
     enum IfBusy {
         WAIT,
         FAIL,
@@ -79,8 +79,8 @@ final class RunCommand implements Callable<Integer> {
             names = "--if-busy",
             paramLabel = "wait|fail|skip",
             description =
-                    "What to do if another holds the lock, or still does after --wait: fail ends with 75, skip with 0,"
-                            + " both without the command. Default: wait, and fail with --wait.")
+                    "What to do if another owner holds the lock, or still does after --wait: fail ends with 75, skip with 0,"
+                            + " and neither runs the command. Default: wait, and fail with --wait.")
     private IfBusy ifBusy;
 
     @Option(
@@ -94,8 +94,9 @@ final class RunCommand implements Callable<Integer> {
     @Option(
             names = "--at-least",
             paramLabel = "TIME",
-            description = "Keep the lock taken, by nobody, until this time after it was acquired: for jobs that several"
-                    + " machines start at about the same time, of which one is to run.")
+            description =
+                    "Leave the lock unavailable until this time after it was acquired, even after the command has ended: for"
+                            + " jobs that several machines start at about the same time, of which one is to run.")
     private Duration atLeast;
 
     @Option(
@@ -111,7 +112,7 @@ final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = {"-v", "--verbose"},
-            description = "Say for whom it waits, also where there is no terminal.")
+            description = "Say who holds the lock while waiting, even without a terminal.")
     private boolean verbose;
 
     private final CountDownLatch done = new CountDownLatch(1);
@@ -128,7 +129,8 @@ final class RunCommand implements Callable<Integer> {
             return held.isPresent() ? run(held.get()) : busy(locks);
         } catch (IllegalStateException | IllegalMonitorStateException e) {
             if (signalled) {
-                // This process was to get the lock, or had it for a moment, and ends by the signal.
+                // This process ends because of the signal, although it had the lock for a moment or was about to get
+                // it.
                 return ExitCodes.BUSY;
             }
             throw e;
@@ -141,16 +143,16 @@ final class RunCommand implements Callable<Integer> {
         if (lease.compareTo(SHORTEST_LEASE) < 0) {
             throw new ParameterException(
                     spec.commandLine(),
-                    "--lease is " + Times.show(lease) + ", and a command cannot be ended in a part of that: name 1s or"
-                            + " more");
+                    "--lease is " + Times.show(lease)
+                            + ", which is too short to end a command in a third of it: use 1s or" + " more");
         }
         if (atLeast != null && (atLeast.compareTo(LONGEST_KEPT) > 0 || server.isQuorum())) {
             throw new ParameterException(
                     spec.commandLine(),
                     "--at-least is " + Times.show(atLeast) + ", and "
                             + (server.isQuorum()
-                                    ? "a quorum keeps no lock for nobody: name one --url"
-                                    : "no lock is kept for nobody longer than 24h: name that or less"));
+                                    ? "a quorum does not support it: name one --url"
+                                    : "the longest possible time is 24h: use that or less"));
         }
         List<String> typed = spec.commandLine().getParseResult().originalArgs();
         if (!command.equals(typed.subList(Math.max(0, typed.size() - command.size()), typed.size()))) {
@@ -162,7 +164,7 @@ final class RunCommand implements Callable<Integer> {
         if (wait != null && ifBusy == IfBusy.WAIT) {
             throw new ParameterException(
                     spec.commandLine(),
-                    "--wait says how long to wait, and --if-busy=wait waits for ever: name one of them");
+                    "--wait limits the wait, and --if-busy=wait waits without a limit: use only one of them");
         }
     }
 
@@ -224,7 +226,7 @@ final class RunCommand implements Callable<Integer> {
         if (inOrder) {
             return child.exitCode();
         }
-        // The command may have ended by itself at that moment, and have left others.
+        // Kill the group once more: if the command ended by itself at that moment, it may have left other processes.
         child.kill();
         held.release();
         return lost(kept ? " before the command had ended" : ": \"" + command.get(0) + "\" was ended");
@@ -242,13 +244,13 @@ final class RunCommand implements Callable<Integer> {
         }
     }
 
-    /** Notes a signal; the command to which it is to be passed on, or null. */
+    /** Records a signal. Returns the command to which it must be passed on; null if there is none. */
     private synchronized ChildGroup signalled() {
         signalled = true;
         return child;
     }
 
-    /** The exit code if there is no such command, or if it cannot be executed; else 0. */
+    /** The exit code for a command that does not exist or cannot be executed; 0 if it can be. */
     private int refusal() {
         Path program = ChildGroup.find(command.get(0));
         if (program == null) {
@@ -262,21 +264,21 @@ final class RunCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** The JVM ends: by a signal, or because all is done. */
+    /** The shutdown hook: the JVM ends by a signal, or because the work is done. */
     private void onSignal(RedisLocks locks) {
         if (done.getCount() == 0) {
             return;
         }
         ChildGroup running = signalled();
         if (running == null) {
-            // This process waits for the lock: its place has to go.
+            // This process is waiting for the lock: remove it from the queue.
             locks.close();
             return;
         }
         try {
             running.terminate();
         } finally {
-            // This process must not end before the command, whatever went wrong here.
+            // Wait even after an exception: this process must not end before the command.
             awaitDone();
         }
     }

@@ -18,7 +18,7 @@ final class Server {
             names = {"-u", "--url"},
             paramLabel = "URL",
             description = {
-                "Where Redis is: redis://, rediss://, redis-sentinel:// or redis-cluster://; several make a quorum.",
+                "The address of Redis: redis://, rediss://, redis-sentinel:// or redis-cluster://; several make a quorum.",
                 "Default: the environment variable REDIS_URL, or " + DEFAULT_URL + "."
             })
     private List<String> given;
@@ -27,22 +27,22 @@ final class Server {
             names = "--prefix",
             paramLabel = "PREFIX",
             defaultValue = "redis-locks",
-            description = "What the keys begin with, as the applications have it. Default: ${DEFAULT-VALUE}.")
+            description = "The keyPrefix of the applications, with which all keys begin. Default: ${DEFAULT-VALUE}.")
     private String prefix;
 
-    /** A client, to be closed. */
+    /** Makes a client, which the caller must close. */
     RedisLocks open() {
         List<String> urls = urls(System.getenv());
         RedisLocksBuilder builder = RedisLocks.builder().keyPrefix(prefix);
         return (urls.size() == 1 ? builder.uri(urls.get(0)) : builder.quorum(urls.toArray(String[]::new))).build();
     }
 
-    /** Whether several servers are named, which make a quorum. */
+    /** Whether several servers are given, which make a quorum. */
     boolean isQuorum() {
         return given != null && given.size() > 1;
     }
 
-    /** A connection to the server, to be closed; it is made when it is first used. */
+    /** Makes a connection to the server, which the caller must close. It connects at its first use. */
     Jedis single() {
         RedisUri uri = RedisUri.parse(url("doctor"));
         Topology.Single server = (Topology.Single) uri.topology();
@@ -50,18 +50,19 @@ final class Server {
                 server.address().host(), server.address().port(), uri.configs().server());
     }
 
-    /** The URL of the one server that a command looks at. */
+    /** The URL of the single server that a command examines. */
     String url(String command) {
         List<String> urls = urls(System.getenv());
         if (urls.size() == 1 && RedisUri.parse(urls.get(0)).topology() instanceof Topology.Single) {
             return urls.get(0);
         }
-        // Without the URLs, which have passwords.
-        throw new IllegalArgumentException(command + " looks at one server, and that is more or something else: name"
-                + " the redis:// or rediss:// URL of each server by --url.");
+        // The message does not contain the URLs, which may contain passwords.
+        throw new IllegalArgumentException(
+                command + " examines one server, and the URL names several servers or none: call it"
+                        + " for each server, with its redis:// or rediss:// URL after --url.");
     }
 
-    /** The URLs that are given, else what the environment says, as long as it says anything. */
+    /** The URLs of the options; else the URL in the environment; else the default. */
     List<String> urls(Map<String, String> environment) {
         if (given != null) {
             return given;

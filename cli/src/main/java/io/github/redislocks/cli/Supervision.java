@@ -18,7 +18,8 @@ import java.util.concurrent.TimeoutException;
  *   this thread fails                     SIGKILL
  * </pre>
  *
- * <p>It ends when the command has ended, and, if that was asked to end, all that it started.
+ * <p>The supervision ends when the command has ended; if the command was asked to end, when all processes that it
+ * started have ended as well.
  */
 final class Supervision {
 
@@ -32,7 +33,7 @@ final class Supervision {
     private final long tickMillis;
     private boolean inOrder = true;
 
-    /** Make it before the command starts, since the client opens its subscription to losses here. */
+    /** Make this object before the command starts: it opens the subscription by which the client learns of losses. */
     Supervision(LockHandle held, Duration lease) {
         this(held, lease, Math.max(SHORTEST_TICK_MILLIS, Math.min(LONGEST_TICK_MILLIS, lease.toMillis() / 50)));
     }
@@ -45,8 +46,9 @@ final class Supervision {
     }
 
     /**
-     * Waits until the lock is held for a whole lease. One that was handed on is held for a short claim first, which the
-     * client renews at once: a command that started in that moment could not be told from one whose lease ends.
+     * Waits until the lock is held for a whole lease. A lock that another client has handed over is held only for a
+     * short time at first, until the client's first renewal. If the command started before, it would be ended at once,
+     * because little of the lease seems to be left.
      *
      * @return false if the lock was lost instead
      */
@@ -63,7 +65,8 @@ final class Supervision {
     /**
      * Waits for the end of a command.
      *
-     * @return whether it ended without being told to for want of the lock
+     * @return true if the command ended by itself; false if it was ended because the lock was lost or could not be
+     *     renewed
      */
     boolean await(ChildGroup child) throws InterruptedException {
         boolean watched = false;
@@ -85,7 +88,7 @@ final class Supervision {
             pause(news, child);
         }
         while ((child.isAsked() || !inOrder) && child.isAlive()) {
-            // Processes that the command started may still clean up, as long as the lock lasts.
+            // Let processes that the command started clean up while the lock lasts.
             look(child);
             Thread.sleep(SHORTEST_TICK_MILLIS);
         }
@@ -102,7 +105,7 @@ final class Supervision {
         }
     }
 
-    /** Until the next look, or until there is something to see. */
+    /** Waits until the next check is due, or the lock is lost, or the command has ended. */
     private void pause(CompletableFuture<?> news, ChildGroup child) throws InterruptedException {
         if (news.isDone()) {
             child.waitFor(tickMillis);
@@ -111,11 +114,14 @@ final class Supervision {
         try {
             news.get(tickMillis, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
-            // The next look tells.
+            // Nothing to do: the next call of look() finds out what has happened.
         }
     }
 
-    /** Nobody watches any more: it must not go on alone. Whatever kept this thread from watching may come again. */
+    /**
+     * Kills the command, which nobody supervises any more. Tries repeatedly, since the failure that ended the
+     * supervision may happen again.
+     */
     private static void end(ChildGroup child) {
         for (int i = 0; i < KILLS; i++) {
             try {
@@ -125,7 +131,7 @@ final class Supervision {
                 }
                 TimeUnit.MILLISECONDS.sleep(SHORTEST_TICK_MILLIS);
             } catch (InterruptedException | RuntimeException | Error again) {
-                // The lock is held until this has succeeded.
+                // Ignored: try again. The lock is held meanwhile.
             }
         }
     }

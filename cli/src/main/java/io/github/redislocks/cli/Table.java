@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Rows in columns that are as wide as they need to be, one row a line whatever is in it. */
+/** A table for the terminal. Its columns are as wide as their texts need, and each row is one line. */
 final class Table {
 
     private static final String GAP = "  ";
-    /** A longer text widens no column: what follows it in its row moves to the right. */
+    /** The greatest width of a column. If a text is longer, only the rest of its row moves to the right. */
     private static final int WIDEST = 64;
 
     private final List<List<String>> rows = new ArrayList<>();

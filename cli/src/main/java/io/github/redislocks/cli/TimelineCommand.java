@@ -14,13 +14,13 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Draws what recordings tell of locks. */
+/** Draws the events of locks in recordings. */
 @Command(
         name = "timeline",
         mixinStandardHelpOptions = true,
         description = {
-            "Draws the waits, holds, hand-offs, losses and outages that recordings of Java Flight Recorder tell of, of"
-                    + " one JVM or of several, into one HTML page, which needs nothing else.",
+            "Draws the waits, holds, hand-offs, losses and outages in recordings of Java Flight Recorder, of one JVM or"
+                    + " of several, as one HTML page that needs no other file.",
             "To record: java -XX:StartFlightRecording=filename=locks.jfr …, or jcmd PID JFR.start name=locks and then"
                     + " jcmd PID JFR.dump name=locks filename=locks.jfr."
         },
@@ -37,15 +37,15 @@ final class TimelineCommand implements Callable<Integer> {
             names = {"-o", "--output"},
             paramLabel = "OUT.html",
             defaultValue = "redis-locks-timeline.html",
-            description = "The page; one that is there is replaced. Else ${DEFAULT-VALUE}.")
+            description = "The file of the page, which is replaced if it exists. Default: ${DEFAULT-VALUE}.")
     private Path output;
 
     @Option(
             names = "--bars",
             paramLabel = "NUMBER",
             defaultValue = "100000",
-            description = "How many waits and holds the page has at most, the longest of all; else ${DEFAULT-VALUE}."
-                    + " It says how many it leaves out.")
+            description = "The greatest number of waits and holds in the page, which shows the longest. Default:"
+                    + " ${DEFAULT-VALUE}. The page says how many it leaves out.")
     private int bars;
 
     @Override

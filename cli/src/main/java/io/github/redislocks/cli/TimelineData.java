@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What the page is drawn from. Times in it are microseconds since {@code base}, which is a number of milliseconds since
- * 1970; lengths are microseconds. What there is very much of is arrays instead of objects, with these columns:
+ * The data of the page. Times are microseconds since {@code base}, which is in milliseconds since 1970; lengths are
+ * microseconds. The frequent elements are arrays instead of objects, to save space, with these columns:
  *
  * <ul>
  *   <li>bars: lane, row in it, lock, kind, begin, length, token, site, whether the previous holder lost the lock;
@@ -61,7 +61,7 @@ final class TimelineData {
         return laneFields.size();
     }
 
-    /** Returns the names of the locks, those that are held longest first. */
+    /** Returns the names of the locks. The locks with the longest holds come first. */
     private static List<String> lockNames(List<Piece> pieces) {
         Map<String, Long> held = new HashMap<>();
         for (Piece piece : pieces) {
@@ -95,7 +95,7 @@ final class TimelineData {
     private void add(Object jvm, Lane lane) {
         int number = laneFields.size();
         laneFields.add(List.of(jvms.get(jvm), lane.name, lane.layOut()));
-        // Row by row, so that the page finds what is near a point.
+        // Sort by rows, so that the page finds the pieces near a point by a binary search.
         lane.pieces.sort(Comparator.comparingInt((Piece piece) -> piece.row).thenComparingLong(Piece::begin));
         for (Piece piece : lane.pieces) {
             if (piece.waited != null) {
@@ -132,7 +132,7 @@ final class TimelineData {
                 kinds.of(span.kind()),
                 begin,
                 span.length(),
-                // A text, since numbers of JavaScript are exact up to 53 bits only.
+                // Write the token as a text: numbers of JavaScript are exact only up to 53 bits.
                 Long.toString(piece.token),
                 sites.of(span.site()),
                 span.previousLost() ? 1 : 0);
@@ -154,7 +154,9 @@ final class TimelineData {
         }
     }
 
-    /** An outage that ended is told twice: when it begins, and when it ends. */
+    /**
+     * Adds the outages, each once: an outage that has ended has two events, one of its beginning and one of its end.
+     */
     private void addOutages() {
         Map<Object, Outage> open = new LinkedHashMap<>();
         List<Outage> told = recorded.outages.all();
@@ -217,7 +219,7 @@ final class TimelineData {
         return Map.of("program", first.program, "process", process, "files", files);
     }
 
-    /** The omissions of the page, as sentences. */
+    /** Sentences that say what the page leaves out. */
     List<String> leftOut() {
         List<String> sentences = new ArrayList<>();
         Span longest = recorded.spans.greatestLeftOut();
@@ -242,7 +244,7 @@ final class TimelineData {
         }
     }
 
-    /** Texts by number, so that each is in the page once. */
+    /** Texts by their numbers, so that the page contains each text once. */
     private static final class Texts {
 
         private final Map<String, Integer> numbers = new LinkedHashMap<>();

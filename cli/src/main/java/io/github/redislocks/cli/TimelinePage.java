@@ -12,8 +12,8 @@ import java.util.Base64;
 import java.util.Map;
 
 /**
- * The page, in one piece. Names of locks and threads come into it as data only; what nevertheless looks like a script
- * is not run, since the page allows none but its own, by its hash.
+ * The page, as one file. It contains the names of locks and threads only as data. Its security policy permits only its
+ * own script, by the hash, so a browser runs no script that a name may contain.
  */
 final class TimelinePage {
 
@@ -21,7 +21,7 @@ final class TimelinePage {
 
     static void write(Map<String, Object> fields, Writer out) throws IOException {
         String page = resource("timeline.html");
-        // As the browser reads it from between the tags.
+        // The hash is computed from the text between the script tags, as the browser does.
         String script = resource("timeline.js");
         int hashAt = page.indexOf("@HASH@");
         int dataAt = page.indexOf("@DATA@");
@@ -35,7 +35,7 @@ final class TimelinePage {
         out.write(page.substring(scriptAt + "@SCRIPT@".length()));
     }
 
-    /** Without anything that could end the element that it is in. */
+    /** Writes JSON that cannot end the HTML element that contains it. */
     static String json(Map<String, Object> fields) throws IOException {
         return JSON.std
                 .asString(fields)

@@ -6,7 +6,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import picocli.CommandLine;
 
-/** Times as users write and read them. */
+/** Parses times that users write, and formats times for users. */
 final class Times {
 
     private static final Pattern TIME = Pattern.compile("(\\d{1,9})(ms|s|m|h)");
@@ -28,7 +28,7 @@ final class Times {
         };
     }
 
-    /** With two units at most: {@code 850ms}, {@code 12.3s}, {@code 5m12s}, {@code 3h20m}. */
+    /** Formats a time with at most two units: {@code 850ms}, {@code 12.3s}, {@code 5m12s}, {@code 3h20m}. */
     static String show(Duration time) {
         long millis = Math.max(0, time.toMillis());
         if (millis < 1_000) {

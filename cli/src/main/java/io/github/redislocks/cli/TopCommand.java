@@ -11,10 +11,10 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Shows the most wanted locks, again and again. */
+/** Shows the locks with the most waiters, repeatedly. */
 @Command(
         name = "top",
-        description = "Shows the locks for which most wait, then those held longest, again and again until Ctrl-C.")
+        description = "Shows the locks with the most waiters, then those held longest, repeatedly until Ctrl-C.")
 final class TopCommand extends CliCommand {
 
     private static final String CLEAR = "\u001b[H\u001b[2J";
@@ -34,7 +34,7 @@ final class TopCommand extends CliCommand {
             description = "How many locks to show. Default: ${DEFAULT-VALUE}.")
     private int rows;
 
-    @Option(names = "--times", paramLabel = "N", description = "How often to look. Default: until Ctrl-C.")
+    @Option(names = "--times", paramLabel = "N", description = "How often to show them. Default: until Ctrl-C.")
     private Integer times;
 
     @Override
@@ -43,7 +43,7 @@ final class TopCommand extends CliCommand {
             throw wrong((rows < 1 ? "--rows is " + rows : "--times is " + times) + ": name 1 or more");
         }
         if (every.isZero()) {
-            throw wrong("--every is 0: name 1ms or more");
+            throw wrong("--every is 0: use 1ms or more");
         }
     }
 
@@ -74,8 +74,9 @@ final class TopCommand extends CliCommand {
     }
 
     /**
-     * What shows as many of the lines as a terminal has room for, whatever its size: they are cut at its edge, and each
-     * is written to its place, the last one first. A place below the edge is the last line.
+     * The output that shows as many of the lines as the terminal has room for, without knowing its size. Lines are cut
+     * at the right edge. Each line is written to its row, the last line first: a row below the terminal is taken as its
+     * last row, which a later line overwrites.
      */
     static String screen(List<String> lines) {
         StringBuilder screen = new StringBuilder(CLEAR).append(CUT);

@@ -17,9 +17,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Reads the logs of this project's torture suite (docs/TORTURE.md), one for each process and one of the nemesis. Their
- * times are of a clock without a date that all processes share; that of the day is what the first file's last change
- * says.
+ * Reads the logs of this project's torture suite (docs/TORTURE.md): one log of each process, and one of the nemesis,
+ * which makes the faults. Their times are by a clock without a date that all processes share. The date is taken from
+ * the last change of the first file.
  */
 final class TortureLog {
 
@@ -28,14 +28,14 @@ final class TortureLog {
     private final Recorded recorded;
     private final List<Source> sources = new ArrayList<>();
     private final List<Strike> strikes = new ArrayList<>();
-    /** Added to a time, gives the time since 1970; null before the first file. */
+    /** The offset that turns a time of the logs into a time since 1970; null before the first file was read. */
     private Long offset;
 
     TortureLog(Recorded recorded) {
         this.recorded = recorded;
     }
 
-    /** A fault that the nemesis made; worker: empty if no worker met it. */
+    /** A fault that the nemesis made; {@code worker} is empty if the fault concerned no single worker. */
     private record Strike(String worker, String fault, long begin, long end) {}
 
     private record Line(long at, String actor, String kind, String lock, long number, String text) {
@@ -52,7 +52,7 @@ final class TortureLog {
         }
     }
 
-    /** How far an actor has come with a lock; -1: not so far. */
+    /** The times of an actor's acquisition of a lock; -1 for a step that it has not reached. */
     private static final class Call {
 
         long asked = -1;
@@ -74,7 +74,7 @@ final class TortureLog {
     Source read(Path file) throws IOException {
         List<Line> lines;
         try (Stream<String> all = Files.lines(file)) {
-            // The last line of a process that was killed may not be whole.
+            // Skip incomplete lines: a process that was killed may have left one.
             lines = all.filter(line -> LINE.matcher(line).matches())
                     .map(Line::parse)
                     .toList();
@@ -109,7 +109,7 @@ final class TortureLog {
                 call.left = line.at;
                 if (line.text.equals("await")) {
                     held(source, line, call);
-                    // The thread waits for its signal, and then for the lock.
+                    // The thread is in a Condition: it waits for a signal, and then for the lock.
                     call.asked = line.at;
                 }
             }
@@ -168,7 +168,10 @@ final class TortureLog {
                 ""));
     }
 
-    /** Once all files have been read: a fault is of the worker that it harmed, or of all. */
+    /**
+     * Adds the faults. Call it when all files have been read: a fault belongs to the worker that it concerned, or to
+     * all.
+     */
     void addStrikes() {
         for (Strike strike : strikes) {
             for (Source source : sources) {

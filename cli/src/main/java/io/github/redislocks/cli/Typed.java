@@ -6,21 +6,26 @@ import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 
-/** The words as they were typed. Java reads them in the encoding of its locale, which is ASCII where there is none. */
+/**
+ * Checks that Java could read the arguments: it reads them in the encoding of its locale, which is ASCII without a
+ * locale.
+ */
 final class Typed {
 
     /**
-     * The value of {@code LC_ALL} that the launcher found, if it gave Java another locale; the same for none and an
-     * empty one.
+     * The system property with the value that {@code LC_ALL} had before the launcher gave Java another locale. It is
+     * empty if {@code LC_ALL} was empty or not set.
      */
     private static final String LOCALE = "redis-locks.lc_all";
 
-    /** What Java puts in the place of what it cannot read. */
+    /** The character by which Java replaces each character that it cannot read. */
     private static final char UNREAD = '\ufffd';
 
     private Typed() {}
 
-    /** Runs a command, unless it would get other words: two names could be one, and be that of another lock. */
+    /**
+     * Runs a command, unless Java could not read its arguments: otherwise two names could become the name of one lock.
+     */
     static int execute(ParseResult parsed) {
         for (String word : parsed.originalArgs()) {
             if (word.indexOf(UNREAD) >= 0) {
@@ -34,12 +39,12 @@ final class Typed {
         return new CommandLine.RunLast().execute(parsed);
     }
 
-    /** A URL has a password. */
+    /** Shows a word, but hides a URL, which may contain a password. */
     private static String shown(String word) {
         return word.contains("://") ? "a URL" : '"' + Shown.of(word) + '"';
     }
 
-    /** Gives a command the locale that this one was called with. */
+    /** Gives the command of {@code run} the locale with which this command was called. */
     static void restoreLocale(Map<String, String> environment) {
         String locale = System.getProperty(LOCALE);
         if (locale != null && locale.isEmpty()) {

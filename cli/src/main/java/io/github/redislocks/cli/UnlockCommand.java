@@ -9,21 +9,24 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Ends a hold of somebody else. */
+/** Ends the hold of another owner. */
 @Command(
         name = "unlock",
         description = {
-            "Ends whatever hold a lock has, for an operator who knows that its holder is gone.",
-            "A holder that lives is told at once if its client has a subscription, else at its next renewal. Until then"
-                    + " it believes that it holds the lock: two may work at once. previousHolderLost() tells the next."
+            "Ends the hold of a lock, whichever owner has it, for an operator who knows that the holder is gone.",
+            "A holder that is alive learns of it at once if its client has a subscription, else at its next renewal."
+                    + " Until then two owners may work at once. For the next holder, previousHolderLost() is true."
         })
 class UnlockCommand extends CliCommand {
 
     @Parameters(paramLabel = "NAME", description = "The name of the lock.")
     private String name;
 
-    @Option(names = "--force", required = true, description = "Needed, since nobody unlocks for another otherwise.")
-    @SuppressWarnings("UnusedVariable") // To be typed is all that it is for.
+    @Option(
+            names = "--force",
+            required = true,
+            description = "Required, because this command ends a hold of another owner.")
+    @SuppressWarnings("UnusedVariable") // The user must type the option; its value is not used.
     private boolean force;
 
     @Option(
@@ -45,7 +48,7 @@ class UnlockCommand extends CliCommand {
                 out.println("Nothing was changed.");
                 return ExitCodes.OK;
             }
-            // The answer may have taken its time, and was about that hold only.
+            // Inspect again: the user may have taken long to answer, and has confirmed only the hold that was shown.
             LockInspection now = locks.inspect(name);
             if (!isFree(now) && !isSame(seen, now)) {
                 out.println("Nothing was changed: meanwhile \"" + shown + "\" is " + whose(now) + ".");
@@ -61,7 +64,9 @@ class UnlockCommand extends CliCommand {
         return seen.holder().isEmpty() && seen.keptFor().isEmpty();
     }
 
-    /** Whether both saw one hold; of a lock that is kept nothing tells by which hold. */
+    /**
+     * Whether both inspections show the same hold. A lock that is unavailable without a holder has no token to compare.
+     */
     private static boolean isSame(LockInspection one, LockInspection other) {
         return one.holder().map(Holder::token).equals(other.holder().map(Holder::token));
     }
@@ -73,10 +78,10 @@ class UnlockCommand extends CliCommand {
                         + seen.keptFor().map(Times::show).orElse(""));
     }
 
-    /** Overridden by tests, which have no terminal. */
+    /** Asks the user at the terminal. Tests, which have no terminal, override this method. */
     boolean confirmed(String question) {
         if (!Terminal.isThere()) {
-            throw wrong("There is no terminal to ask at: add --yes if you are sure.");
+            throw wrong("There is no terminal for the question: add --yes if you are sure.");
         }
         String answer = System.console().readLine("%s", question);
         return answer != null && answer.strip().matches("[yY](es)?");

@@ -11,15 +11,16 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * The waits of owners for each other. Each owner waits for one lock at a time. A client that keeps locks has an owner
- * for each of them, and Redis does not know its threads; so any of its holders may be the thread that waits elsewhere.
+ * The waits of owners for each other. Each owner waits for one lock at a time. A client that keeps locks by its
+ * residency is a separate owner for each of them, and Redis does not know which of its threads holds a lock. So each of
+ * these holders may be the thread that waits elsewhere.
  */
 final class WaitGraph {
 
-    /** For which lock an owner waits, and who holds that. */
+    /** A wait: the waiter, the lock, and the holder of the lock. */
     private record Wait(LockInspection.Owner waiter, String lock, LockInspection.Owner holder) {
 
-        /** Whether the holder, of the same client as another waiter, may be the thread that waits there. */
+        /** Whether the holder of this wait may be the waiter of the next one. */
         boolean mayLeadTo(Wait next) {
             return holder.equals(next.waiter)
                     || (!next.equals(this) && (holder.isResidence() || next.waiter.isResidence()));
@@ -44,7 +45,7 @@ final class WaitGraph {
         return byClient.values().stream().mapToInt(List::size).sum();
     }
 
-    /** Each circle once, as a sentence. */
+    /** Describes each circle of waits once, by a sentence. */
     List<String> circles() {
         List<String> circles = new ArrayList<>();
         Set<Wait> done = new HashSet<>();

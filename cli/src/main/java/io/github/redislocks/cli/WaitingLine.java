@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/** Says for whom the caller waits: a line after a second, and another one each ten seconds. */
+/** Prints who holds the lock for which the caller waits: first after 1 s, then every 10 s. */
 final class WaitingLine {
 
     private static final long FIRST_MILLIS = 1_000;
@@ -32,7 +32,7 @@ final class WaitingLine {
                 Thread.sleep(NEXT_MILLIS);
             }
         } catch (InterruptedException | RuntimeException ended) {
-            // Nobody waits any more, or nobody can tell; the waiting goes on.
+            // Ignored: the wait has ended, or the line could not be made; neither concerns the wait itself.
         }
     }
 

@@ -1,2 +1,2 @@
-/** The command line: each command is a class, which uses the public types of the library alone. */
+/** The command line. Each command is a class, and uses almost only the public types of the library. */
 package io.github.redislocks.cli;

@@ -64,6 +64,6 @@ class DemoTest {
     void demo_onAnotherTopology_isRefused() {
         Cli refused = Cli.run("redis-cluster://localhost:7000", "demo");
         assertThat(refused.exitCode()).isEqualTo(ExitCodes.USAGE);
-        assertThat(refused.err()).contains("demo looks at one server");
+        assertThat(refused.err()).contains("demo examines one server");
     }
 }

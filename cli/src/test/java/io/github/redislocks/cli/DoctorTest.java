@@ -70,7 +70,7 @@ class DoctorTest {
                 .doesNotContain("secret");
         Cli cluster = Cli.run("redis-cluster://user:secret@x", "doctor");
         assertThat(cluster.exitCode()).isEqualTo(2);
-        assertThat(cluster.err()).contains("doctor looks at one server").doesNotContain("secret");
+        assertThat(cluster.err()).contains("doctor examines one server").doesNotContain("secret");
     }
 
     @Test

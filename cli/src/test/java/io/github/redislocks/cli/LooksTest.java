@@ -282,8 +282,8 @@ class LooksTest {
         assertThat(run("run", "--lease=5", "x", "--", "true").err())
                 .contains("'5' is no time")
                 .contains("30s");
-        assertThat(run("run", "--lease=10ms", "x", "--", "true").err()).contains("name 1s or more");
-        assertThat(run("run", "--wait=1s", "--if-busy=wait", "x", "true").err()).contains("name one of them");
+        assertThat(run("run", "--lease=10ms", "x", "--", "true").err()).contains("use 1s or more");
+        assertThat(run("run", "--wait=1s", "--if-busy=wait", "x", "true").err()).contains("use only one of them");
         assertThat(run("run", "x", "sh", "-c", "true").err()).contains("put -- before that command");
         assertThat(run("list", "").err()).contains("The pattern \"\" is empty");
         Cli away = Cli.run("redis://127.0.0.1:1", "list");
@@ -293,7 +293,7 @@ class LooksTest {
         assertThat(run("top", "--rows=0").err()).contains("name 1 or more");
         assertThat(run("top", "--times=-1").err()).contains("--times is -1: name 1 or more");
         assertThat(run("top", "--times=0").exitCode()).isEqualTo(2);
-        assertThat(run("top", "--every=0s").err()).contains("name 1ms or more");
+        assertThat(run("top", "--every=0s").err()).contains("use 1ms or more");
     }
 
     @Test

@@ -38,7 +38,7 @@ class RunRefusalsTest {
         assertThat(tooLong.err()).contains("24h");
         Cli quorum = Cli.run(AWAY, "run", "--url=redis://127.0.0.1:1", "--at-least=5s", "x", "--", touch[0], touch[1]);
         assertThat(quorum.exitCode()).isEqualTo(2);
-        assertThat(quorum.err()).contains("a quorum keeps no lock");
+        assertThat(quorum.err()).contains("a quorum does not support it");
         assertThat(folder).isEmptyDirectory();
     }
 

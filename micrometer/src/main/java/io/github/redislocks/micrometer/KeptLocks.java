@@ -7,9 +7,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 
 /**
- * The locks that were released here and stay taken by nobody until a time, as far as this process knows: it is not told
- * if another one forces such a lock open. An entry lasts about as long as its lock is kept; there are at most twice as
- * many as such locks, and a few.
+ * The locks that this process has released by {@code releaseAfter} and that are still unavailable, as far as it knows:
+ * it does not learn that another process forces such a lock open. Entries whose time is over are removed now and then,
+ * so that there are at most twice as many entries as such locks, and 64 more.
  */
 final class KeptLocks {
 
@@ -17,14 +17,14 @@ final class KeptLocks {
 
     private final LongSupplier nanoTime;
     private final ConcurrentMap<String, Long> untilNanos = new ConcurrentHashMap<>();
-    /** With how many entries those that are over are looked for. */
+    /** The number of entries at which the entries whose time is over are removed. */
     private final AtomicInteger many = new AtomicInteger(FEW);
 
     KeptLocks(LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
     }
 
-    /** A lock is kept from now on for a time. */
+    /** Adds a lock that is unavailable for the given time from now on. */
     void add(String lockName, Duration time) {
         untilNanos.put(lockName, nanoTime.getAsLong() + time.toNanos());
         if (untilNanos.size() >= many.get()) {
@@ -32,22 +32,22 @@ final class KeptLocks {
         }
     }
 
-    /** Somebody has the lock, or has forced it open. */
+    /** Removes a lock that an owner has acquired or a thread has forced open. */
     void remove(String lockName) {
-        // The usual case first.
+        // Avoid the look-up in the usual case: the map is empty.
         if (!untilNanos.isEmpty()) {
             untilNanos.remove(lockName);
         }
     }
 
-    /** How many are kept now. */
+    /** The number of locks that are unavailable now. Removes the entries whose time is over. */
     int count() {
         long now = nanoTime.getAsLong();
         untilNanos.values().removeIf(until -> until - now <= 0);
         return untilNanos.size();
     }
 
-    /** How many entries there are. */
+    /** The number of entries. */
     int size() {
         return untilNanos.size();
     }

@@ -34,8 +34,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The metrics of {@link RedisLocks} for Micrometer: a listener that records what it is told, and a binder that brings
- * the meters into registries. It needs {@code micrometer-core}.
+ * The metrics of {@link RedisLocks} for Micrometer: a listener that records events of locks, and a binder that
+ * registers their meters. It needs {@code micrometer-core}.
  *
  * <pre>{@code
  * LockMetrics metrics = new LockMetrics();
@@ -44,61 +44,61 @@ import org.jspecify.annotations.Nullable;
  * metrics.bindTo(registry); // Spring Boot does that with every bean that is a MeterBinder
  * }</pre>
  *
- * <p>What happens before {@link #bindTo} is counted where it is a number, and not timed. One object may listen to
- * several clients, whose figures it adds up. Thread-safe.
+ * <p>Events before {@link #bindTo} are included in the counters, but not in {@link #LOST} and {@link #LOCAL}, and not
+ * in the timers. One object may listen to several clients; it adds up their figures. Thread-safe.
  *
  * @since 0.1.0
  */
 public final class LockMetrics implements LockListener, MeterBinder {
 
-    /** Timer: from the call for a lock to its end; with the tag {@code outcome}. */
+    /** Timer: the time of a call that acquires a lock; with the tag {@code outcome}. */
     public static final String WAIT = "redis.locks.wait";
-    /** Timer: from an acquisition to its release. */
+    /** Timer: the time from an acquisition to the release. */
     public static final String HOLD = "redis.locks.hold";
     /** Counter: holds that ended without their owner's unlock; with the tag {@code reason}. */
     public static final String LOST = "redis.locks.lost";
     /** Counter: holds that have lasted for two thirds of their {@code maxHold}. */
     public static final String EXPIRING = "redis.locks.expiring";
-    /** Counter: renewals and confirmations that Redis has answered. */
+    /** Counter: renewals that Redis has confirmed. */
     public static final String RENEWALS = "redis.locks.renewals";
     /** Counter: outages of a server that have begun. */
     public static final String OUTAGES = "redis.locks.outages";
-    /** Timer: outages that have ended. */
+    /** Timer: the time of outages that have ended. */
     public static final String OUTAGE = "redis.locks.outage";
-    /** Counter: requests of calls that were sent again since one had failed. */
+    /** Counter: requests that calls sent again because an earlier request had failed. */
     public static final String RETRIES = "redis.locks.retries";
     /** Counter: locks that were forced open by this process. */
     public static final String FORCED = "redis.locks.forced";
-    /** Gauge: locks that this process has released and that stay taken by nobody. */
+    /** Gauge: locks that this process has released by {@code releaseAfter} and that are still unavailable. */
     public static final String KEPT = "redis.locks.kept";
-    /** Counter: acquisitions that needed no request, since the client kept the lock by its residency. */
+    /** Counter: acquisitions that needed no request, because the client kept the lock by its residency. */
     public static final String LOCAL = "redis.locks.local";
     /** Gauge: locks that clients keep by their residency and that no thread holds. */
     public static final String RESIDENT = "redis.locks.resident";
     /** Counter: locks that were kept by a residency and were given up; with the tag {@code reason}. */
     public static final String GIVEN_UP = "redis.locks.given.up";
-    /** Timer: from when another client recalled a kept lock until it was given up. */
+    /** Timer: the time from when another client asked for a kept lock until the lock was given up. */
     public static final String RECALL = "redis.locks.recall";
     /** Gauge: connections that are open to the servers that have the locks. */
     public static final String CONNECTIONS = "redis.locks.connections";
-    /** Gauge: locks that are held here. */
+    /** Gauge: locks that the watched clients hold. */
     public static final String HELD = "redis.locks.held";
-    /** Gauge: calls that want a lock and have not returned. */
+    /** Gauge: calls of the watched clients that are acquiring a lock. */
     public static final String WAITING = "redis.locks.waiting";
 
-    /** The tag that says what came of a call: {@code acquired}, {@code busy}, {@code interrupted}, {@code failed}. */
+    /** The tag for the outcome of a call: {@code acquired}, {@code busy}, {@code interrupted} or {@code failed}. */
     public static final String OUTCOME = "outcome";
     /**
-     * The tag that says why a hold was lost, or a lock given up: the name of a {@link LockLost.Reason} or of a
-     * {@link LockGivenUp.Reason} in lower case.
+     * The tag for the reason why a hold was lost, or why a lock was given up: the name of a {@link LockLost.Reason} or
+     * of a {@link LockGivenUp.Reason} in lower case.
      */
     public static final String REASON = "reason";
-    /** The tag with what the function of {@link #LockMetrics(Function)} made of a lock's name. */
+    /** The tag for the lock; its value is the result of the function of {@link #LockMetrics(Function)}. */
     public static final String LOCK = "lock";
 
     private final @Nullable Function<String, String> tag;
     private final List<RegisteredMeters> registered = new CopyOnWriteArrayList<>();
-    /** The registries of these. */
+    /** The registries to which the meters are bound. */
     private final Set<MeterRegistry> bound = Collections.newSetFromMap(new ConcurrentHashMap<>());
 
     private final CopyOnWriteArrayList<RedisLocks> watched = new CopyOnWriteArrayList<>();
@@ -109,7 +109,9 @@ public final class LockMetrics implements LockListener, MeterBinder {
     private final Map<LockGivenUp.Reason, LongAdder> givenUp = Stream.of(LockGivenUp.Reason.values())
             .collect(Collectors.toUnmodifiableMap(reason -> reason, reason -> new LongAdder()));
     private final KeptLocks kept = new KeptLocks(System::nanoTime);
-    /** The retries of clients that are watched no more; changed together with the list of the watched. */
+    /**
+     * The retries of closed clients, which are not watched any more. Changes together with the list of watched clients.
+     */
     private final AtomicLong earlierRetries = new AtomicLong();
 
     private final ReentrantLock forgetting = new ReentrantLock();
@@ -122,24 +124,25 @@ public final class LockMetrics implements LockListener, MeterBinder {
     /**
      * Makes metrics with a tag {@code lock}.
      *
-     * @param tag makes the tag's value of a lock's name, such as {@code order} of {@code order:4711}. It must have few
-     *     values: each has meters of its own in each registry, permanently. It is called for each lock and unlock. If
-     *     it throws or returns null, that event is logged as an error of this listener, and not counted.
+     * @param tag returns the tag's value for a lock's name, such as {@code order} for {@code order:4711}. It must
+     *     return few different values, because each value has meters of its own in each registry, permanently. It is
+     *     called for each lock and unlock. If it throws or returns null, the error is logged, and the event is not
+     *     counted.
      */
     public LockMetrics(Function<String, String> tag) {
         this.tag = Objects.requireNonNull(tag, "tag");
     }
 
     /**
-     * Shows a client in the gauges until it is closed: how many locks it holds and keeps, calls wait, and connections
-     * it has; and counts its retries. To watch it once more changes nothing.
+     * Includes a client in the gauges until it is closed (its locks, its waiting calls and its connections), and counts
+     * its retries. Watching the same client again has no effect.
      */
     public void watch(RedisLocks locks) {
         forgetClosed();
         boolean unused = watched.addIfAbsent(Objects.requireNonNull(locks, "locks"));
     }
 
-    /** Brings the meters into a registry. To bind the same registry once more changes nothing. */
+    /** Registers the meters in a registry. Binding the same registry again has no effect. */
     @Override
     public void bindTo(MeterRegistry registry) {
         if (!bound.add(registry)) {
@@ -149,10 +152,10 @@ public final class LockMetrics implements LockListener, MeterBinder {
                 .description("Locks that are held here")
                 .register(registry);
         Gauge.builder(WAITING, this, metrics -> metrics.sum(RedisLocks::countWaiting))
-                .description("Calls that want a lock and have not returned")
+                .description("Calls that are acquiring a lock")
                 .register(registry);
         Gauge.builder(KEPT, kept, KeptLocks::count)
-                .description("Locks that were released here and stay taken by nobody, by releaseAfter")
+                .description("Locks that were released here by releaseAfter and are still unavailable")
                 .register(registry);
         Gauge.builder(RESIDENT, this, metrics -> metrics.sum(RedisLocks::countResident))
                 .description("Locks that are kept here by residency and that no thread holds")
@@ -161,13 +164,13 @@ public final class LockMetrics implements LockListener, MeterBinder {
                 .description("Open connections to the servers that have the locks")
                 .register(registry);
         FunctionCounter.builder(RETRIES, this, LockMetrics::retries)
-                .description("Requests of calls that were sent again since one had failed")
+                .description("Requests that calls sent again because an earlier request had failed")
                 .register(registry);
         FunctionCounter.builder(FORCED, forced, LongAdder::sum)
                 .description("Locks that were forced open here")
                 .register(registry);
         FunctionCounter.builder(RENEWALS, renewals, LongAdder::sum)
-                .description("Renewals and confirmations of holds that Redis has answered")
+                .description("Renewals of holds that Redis has confirmed")
                 .register(registry);
         FunctionCounter.builder(OUTAGES, outages, LongAdder::sum)
                 .description("Outages of a Redis server that have begun")
@@ -187,11 +190,11 @@ public final class LockMetrics implements LockListener, MeterBinder {
         return watched.stream().mapToLong(count).sum();
     }
 
-    /** Never less than before, also while another thread forgets a client. */
+    /** The retries of all clients. The number never decreases, even while another thread removes a closed client. */
     private double retries() {
         forgetting.lock();
         try {
-            // Before the others, since it may add to the earlier ones.
+            // Call sum() first: it moves the counts of closed clients into earlierRetries.
             double present = sum(RedisLocks::countRetries);
             return earlierRetries.get() + present;
         } finally {

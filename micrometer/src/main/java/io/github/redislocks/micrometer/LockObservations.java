@@ -14,8 +14,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The observations of {@link io.github.redislocks.RedisLocks} for Micrometer, of which a tracer makes spans: one of
- * each call for a lock, and one of each hold. It needs {@code micrometer-observation}.
+ * The observations of {@link io.github.redislocks.RedisLocks} for Micrometer: one of each acquisition, and one of each
+ * hold. A tracer makes spans of them. It needs {@code micrometer-observation}.
  *
  * <pre>{@code
  * RedisLocks locks = RedisLocks.builder()
@@ -24,30 +24,33 @@ import org.jspecify.annotations.Nullable;
  *         .build();
  * }</pre>
  *
- * <p>Both have as parent what is being observed where the lock is asked for. They never become the current observation
- * of a thread, since a hold may end on another thread than it began on: what is done under a lock is a sibling of the
- * hold, and not its child. Thread-safe.
+ * <p>The parent of both is the current observation of the thread that acquires the lock. They never become the current
+ * observation of a thread themselves, because a hold may end on another thread than it began on. So work under a lock
+ * is a sibling of the hold, and not its child. Thread-safe.
  *
  * @since 0.1.0
  */
 public final class LockObservations implements LockListener {
 
-    /** The observation of a call for a lock, from its beginning to its end; with the key {@code outcome}. */
+    /** The observation of a call that acquires a lock; with the key {@code outcome}. */
     public static final String ACQUISITION = "redis.locks.acquisition";
     /** The observation of a hold, from its acquisition to its release or its loss; with the key {@code outcome}. */
     public static final String POSSESSION = "redis.locks.possession";
 
     /**
-     * The key of low cardinality that says what came of it: of a call {@code acquired}, {@code busy},
-     * {@code interrupted} or {@code failed}; of a hold {@code released}, or why it was lost: the name of a
-     * {@link LockLost.Reason} in lower case; {@code unknown} if its thread has not come back from a Condition with it.
+     * The low-cardinality key for the outcome. For an acquisition: {@code acquired}, {@code busy}, {@code interrupted}
+     * or {@code failed}. For a hold: {@code released}; the name of a {@link LockLost.Reason} in lower case if it was
+     * lost; or {@code unknown} if its thread waited in a Condition and returned without the lock.
      */
     public static final String OUTCOME = "outcome";
-    /** The key of low cardinality with what the function made of a lock's name; without a function there is none. */
+    /**
+     * The low-cardinality key for the lock; its value is the result of the function. Without a function there is no
+     * such key.
+     */
     public static final String LOCK = "lock";
-    /** The key of high cardinality with the lock's name. */
+    /** The high-cardinality key for the lock's name. */
     public static final String LOCK_NAME = "lock.name";
-    /** The key of high cardinality with the fencing token of a hold. */
+    /** The high-cardinality key for the fencing token of a hold. */
     public static final String TOKEN = "lock.token";
 
     private static final String UNKNOWN = "unknown";
@@ -56,17 +59,18 @@ public final class LockObservations implements LockListener {
     private final @Nullable Function<String, String> tag;
     private final ObservedHolds holds = new ObservedHolds();
 
-    /** Makes observations without a key of low cardinality for the lock. */
+    /** Makes observations without a low-cardinality key for the lock. */
     public LockObservations(ObservationRegistry registry) {
         this.registry = Objects.requireNonNull(registry, "registry");
         this.tag = null;
     }
 
     /**
-     * Makes observations with a key {@code lock} of low cardinality.
+     * Makes observations with the low-cardinality key {@code lock}.
      *
-     * @param tag makes its value of a lock's name, such as {@code order} of {@code order:4711}. It must have few
-     *     values: where observations become metrics, each has meters of its own, permanently.
+     * @param tag returns the key's value for a lock's name, such as {@code order} for {@code order:4711}. It must
+     *     return few different values: where observations become metrics, each value has meters of its own,
+     *     permanently.
      */
     public LockObservations(ObservationRegistry registry, Function<String, String> tag) {
         this.registry = Objects.requireNonNull(registry, "registry");
@@ -106,7 +110,8 @@ public final class LockObservations implements LockListener {
                 .contextualName(title)
                 .highCardinalityKeyValue(LOCK_NAME, lockName);
         if (parent != null) {
-            // Another thread reports the end of an acquisition for which no thread waits.
+            // Set the parent explicitly: for an asynchronous acquisition this runs on another thread, on which the
+            // parent is not the current observation.
             made.parentObservation(parent);
         }
         return tag == null ? made : made.lowCardinalityKeyValue(LOCK, tag.apply(lockName));

@@ -8,22 +8,28 @@ import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The observations of holds that have not ended, by lock and token. A thread that has waited in a Condition comes back
- * with another token; so its observation is found by the thread as well. If it does not come back with the lock, nobody
- * tells of an end: such an observation goes when the thread has had that lock twice more.
+ * The observations of holds that have not ended, by lock and token. A thread that has waited in a Condition returns
+ * with another token, so its observation is also found by its thread. If the thread returns without the lock, no event
+ * reports the end of the hold; such an observation is removed after the thread has acquired that lock twice more.
  */
 final class ObservedHolds {
 
-    /** How many observations of one lock are kept: of its holder, and of threads that wait in its Conditions. */
+    /**
+     * The most observations of one lock that are kept: one of its holder, the others of threads that wait in its
+     * Conditions.
+     */
     static final int MOST = 1_000;
 
-    /** A hold that has not ended; used by one thread at a time. */
+    /** A hold that has not ended. Only one thread at a time uses an entry. */
     private static final class Entry {
 
         final long token;
         final long threadId;
         final Observation observation;
-        /** Whether its thread has acquired the lock again: its end may be told a little later, if it was lost. */
+        /**
+         * Whether the thread has acquired the lock again. If the hold was lost, the event may still come a little
+         * later.
+         */
         boolean passed;
 
         Entry(long token, long threadId, Observation observation) {
@@ -35,7 +41,7 @@ final class ObservedHolds {
 
     private final ConcurrentMap<String, List<Entry>> byName = new ConcurrentHashMap<>();
 
-    /** Adds that of a hold of the calling thread. Returns one that nobody will end, or null. */
+    /** Adds the observation of a hold of the calling thread. Returns one that no event will end, or null. */
     @SuppressWarnings("deprecation") // Thread.threadId() came with JDK 19.
     @Nullable
     Observation add(String lockName, long token, Observation observation) {
@@ -60,8 +66,8 @@ final class ObservedHolds {
         return forgotten[0];
     }
 
-    /** Removes that of a hold that has ended; null if there is none. */
-    @SuppressWarnings("deprecation") // As above.
+    /** Removes and returns the observation of a hold that has ended; null if there is none. */
+    @SuppressWarnings("deprecation") // Thread.threadId() came with JDK 19.
     @Nullable
     Observation remove(String lockName, long token) {
         long threadId = Thread.currentThread().getId();
@@ -91,7 +97,7 @@ final class ObservedHolds {
         return ofThread == null ? only : ofThread;
     }
 
-    /** How many there are. */
+    /** The number of observations. */
     int size() {
         return byName.values().stream().mapToInt(List::size).sum();
     }

@@ -15,10 +15,10 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The timers and counters of one registry, made once for each value of the tag {@code lock}. */
+/** The timers and counters in one registry. They are made once for each value of the tag {@code lock}. */
 final class RegisteredMeters {
 
-    /** The meters of locks whose names have one tag. */
+    /** The meters for one value of the tag {@code lock}. */
     static final class OfTag {
 
         final Timer acquired;
@@ -31,15 +31,15 @@ final class RegisteredMeters {
         private OfTag(MeterRegistry registry, Tags tags) {
             acquired = wait(registry, tags, "acquired");
             hold = Timer.builder(LockMetrics.HOLD)
-                    .description("From an acquisition to its release")
+                    .description("Time from an acquisition to the release")
                     .tags(tags)
                     .register(registry);
             local = Counter.builder(LockMetrics.LOCAL)
-                    .description("Acquisitions that needed no request, by residency")
+                    .description("Acquisitions that needed no request, because of the residency")
                     .tags(tags)
                     .register(registry);
             recall = Timer.builder(LockMetrics.RECALL)
-                    .description("From the recall of a kept lock until it was given up")
+                    .description("Time from when another client asked for a kept lock until it was given up")
                     .tags(tags)
                     .register(registry);
             for (LockNotAcquired.Outcome outcome : LockNotAcquired.Outcome.values()) {
@@ -57,7 +57,7 @@ final class RegisteredMeters {
 
         private static Timer wait(MeterRegistry registry, Tags tags, String outcome) {
             return Timer.builder(LockMetrics.WAIT)
-                    .description("From the call for a lock to its end")
+                    .description("Time of a call that acquires a lock")
                     .tags(tags.and(LockMetrics.OUTCOME, outcome))
                     .register(registry);
         }
@@ -89,11 +89,11 @@ final class RegisteredMeters {
             this.find = name -> tagged(tag.apply(name));
         }
         this.outage = Timer.builder(LockMetrics.OUTAGE)
-                .description("Outages of a Redis server that have ended")
+                .description("Time of outages of a Redis server that have ended")
                 .register(registry);
     }
 
-    /** The meters of a lock with this name. */
+    /** The meters of the lock with the given name. */
     OfTag of(String lockName) {
         return find.apply(lockName);
     }

@@ -1,4 +1,4 @@
-/** Metrics for Micrometer; optional. Knows the public types of the library, and nothing else of it. */
+/** Metrics and observations for Micrometer. This package uses only public types of the library. */
 @NullMarked
 package io.github.redislocks.micrometer;
 

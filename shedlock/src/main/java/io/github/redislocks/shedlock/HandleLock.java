@@ -6,13 +6,17 @@ import net.javacrumbs.shedlock.core.AbstractSimpleLock;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 
-/** A lock as ShedLock knows it: until it is extended, which makes another of the same possession. */
+/** A lock as ShedLock uses it. An extension makes another object of this class, with the same {@link Possession}. */
 final class HandleLock extends AbstractSimpleLock {
 
     private final Possession possession;
     private final Possession.Term term;
 
-    /** Configured at a time of {@link System#nanoTime}. */
+    /**
+     * Makes the lock of a task.
+     *
+     * @param configuredNanos when {@code lockAtMostFor} begins to count, by {@link System#nanoTime}
+     */
     HandleLock(LockConfiguration configuration, Possession possession, long configuredNanos) {
         super(configuration);
         this.possession = possession;

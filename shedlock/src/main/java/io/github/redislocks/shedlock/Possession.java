@@ -7,21 +7,25 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A task's possession of its lock, however often the task extends it. */
+/** The hold of a task, which stays the same when the task extends its lock. */
 final class Possession {
 
     private static final Duration LONGEST_KEPT = Duration.ofDays(1);
 
     private final LockHandle handle;
     private final long acquiredNanos;
-    /** The last one; null before the first. */
+    /** The latest term; null before the first. */
     private volatile @Nullable Term current;
 
-    /** Acquired after a time of {@link System#nanoTime}. */
+    /**
+     * Makes the possession of a hold.
+     *
+     * @param acquiredNanos a time before the acquisition, by {@link System#nanoTime}
+     */
     Possession(LockHandle handle, long acquiredNanos) {
         this.handle = handle;
         this.acquiredNanos = acquiredNanos;
-        // Once, and not for each term: it would be kept for as long as the handle.
+        // Register this once, and not for each term: a dependent stage exists as long as the handle.
         CompletionStage<Void> unused = handle.lost().thenRun(this::endTimer);
     }
 
@@ -29,7 +33,7 @@ final class Possession {
         return handle.isHeld();
     }
 
-    /** A time after which it is given up, unless that is stopped before. */
+    /** A {@code lockAtMostFor}: at its end the lock is released, unless the term is stopped before. */
     static final class Term {
         private final long configuredNanos;
         private final long endNanos;
@@ -40,7 +44,7 @@ final class Possession {
             this.endNanos = configuredNanos + TimeUnit.NANOSECONDS.convert(atMost);
         }
 
-        /** Whether it was stopped in time; if so, nothing is given up by it. */
+        /** Stops the term. Returns false if its end has come, so that the lock is being released. */
         boolean stop(long now) {
             return now - endNanos < 0 && end.cancel(false);
         }
@@ -50,7 +54,7 @@ final class Possession {
         }
     }
 
-    /** Has it given up some time after another of {@link System#nanoTime}. */
+    /** Begins a term, at whose end the lock is released: {@code atMost} after {@code configuredNanos}. */
     Term lastFor(Duration atMost, long configuredNanos) {
         Term term = new Term(atMost, configuredNanos);
         CompletableFuture<Void> unused = term.end.thenRun(this::giveUp);
@@ -60,7 +64,7 @@ final class Possession {
         return term;
     }
 
-    /** A task whose lock is lost needs no timer. */
+    /** Cancels the timer of the latest term, since the hold has been lost. */
     private void endTimer() {
         Term last = current;
         if (last != null) {
@@ -68,17 +72,17 @@ final class Possession {
         }
     }
 
-    /** Without waiting: the thread of the JDK that keeps the time does this. */
+    /** Releases the lock without waiting, because the JDK's timer thread calls this method. */
     private void giveUp() {
         CompletionStage<Boolean> unused = handle.releaseAsync();
     }
 
-    /** Ends it, and keeps the lock taken for a time after its last term began. */
+    /** Releases the lock, and leaves it unavailable until {@code atLeast} after the beginning of the last term. */
     void end(Duration atLeast, Term last) {
         last.cancel();
         Duration sinceAcquired =
                 Duration.ofNanos(last.configuredNanos - acquiredNanos).plus(atLeast);
-        // False if it was lost or given up before, of which ShedLock wants to know nothing.
+        // Ignore the result: it is false if the hold was lost or released before, which ShedLock does not want to know.
         if (atLeast.isZero()) {
             boolean unused = handle.release();
             return;
@@ -87,7 +91,7 @@ final class Possession {
             boolean unused =
                     handle.releaseAfter(sinceAcquired.compareTo(LONGEST_KEPT) > 0 ? LONGEST_KEPT : sinceAcquired);
         } catch (UnsupportedOperationException e) {
-            // Of a time that an extension has named, on a quorum: nobody else releases the lock.
+            // An extension has set an atLeast on a quorum: release the lock, since nobody else does.
             boolean unused = handle.release();
             throw e;
         }

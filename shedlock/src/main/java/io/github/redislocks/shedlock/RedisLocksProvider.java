@@ -14,7 +14,7 @@ import net.javacrumbs.shedlock.core.SimpleLock;
 import net.javacrumbs.shedlock.support.LockException;
 
 /**
- * Gives ShedLock the locks of this library, under the names of its tasks.
+ * A lock provider of ShedLock that uses the locks of this library. The name of a task is the name of its lock.
  *
  * <pre>{@code
  * @Bean
@@ -23,29 +23,32 @@ import net.javacrumbs.shedlock.support.LockException;
  * }
  * }</pre>
  *
- * <p>A lock is renewed while its process lives, for {@code lockAtMostFor} at most. So, other than with most providers,
- * that time may be generous: the lock of a process that has died is free when its lease ends, which is 30 s or what
- * {@code lease} of the builder says. After {@code lockAtMostFor} the lock is given up, as ShedLock wants it, though its
- * task may still run; {@code KeepAliveLockProvider} extends it as long as that does. {@code lockAtLeastFor} keeps the
- * lock taken, by nobody, until that time after it was acquired; the lease is no shorter then, so that a process that
- * dies earlier changes nothing.
+ * <p>A lock is renewed while its process lives, for {@code lockAtMostFor} at most. So, unlike with most providers,
+ * {@code lockAtMostFor} may be generous: if the process dies, the lock is free when its lease ends, which is 30 s or
+ * the {@code lease} of the builder. After {@code lockAtMostFor} the lock is released even if its task still runs, as
+ * ShedLock demands; {@code KeepAliveLockProvider} extends the lock as long as the task runs. With
+ * {@code lockAtLeastFor} the lock stays unavailable, although nobody holds it, until that time after its acquisition.
+ * The lease is at least that long, so that this is true even if the process dies.
  *
  * @since 0.1.0
  */
 public final class RedisLocksProvider implements ExtensibleLockProvider {
 
     private static final Duration LONGEST_AT_LEAST = Duration.ofDays(1);
-    /** The lease of a lock that is kept, unless it is kept for longer. */
+    /** The lease of a lock with a {@code lockAtLeastFor}, unless that time is longer. */
     private static final Duration KEPT_LEASE = Duration.ofSeconds(30);
 
-    /** For how long a request that was not answered is made again: a task should not be left out for a short stall. */
+    /**
+     * For how long a request without an answer is repeated, so that a short stall of Redis does not cause a task to be
+     * skipped.
+     */
     private static final long PATIENCE_NANOS = 3_000_000_000L;
 
     private static final long PAUSE_MILLIS = 20;
 
     private final Locks locks;
 
-    /** Of these locks, which somebody else closes. */
+    /** Makes a provider that uses the given locks. Their owner closes them. */
     public RedisLocksProvider(Locks locks) {
         this.locks = Objects.requireNonNull(locks, "locks");
     }
@@ -54,9 +57,9 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
      * Takes the lock of a task if it is free.
      *
      * @throws IllegalArgumentException if {@code lockAtLeastFor} is longer than 24 h, or the name cannot work
-     * @throws LockException if the thread is interrupted, which it stays
-     * @throws LockUnavailableException if Redis does not answer for 3 s, so that nobody knows whether the lock is free:
-     *     the task does not run, and its scheduler logs why
+     * @throws LockException if the thread is interrupted; its interrupt flag stays set
+     * @throws LockUnavailableException if Redis does not answer for 3 s, so that it is unknown whether the lock is
+     *     free; the task does not run, and its scheduler logs the exception
      * @throws UnsupportedOperationException on a quorum, for {@code lockAtLeastFor}
      */
     @Override
@@ -77,7 +80,8 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
                     if (began - end >= 0) {
                         throw e;
                     }
-                    // A request that it left behind may keep the lock busy until a release reaches Redis.
+                    // The failed request may have taken the lock. So if the lock is busy now, that may be our own hold
+                    // until its release reaches Redis.
                     mayBeOurs |= e.holdMayExist();
                 }
                 Thread.sleep(PAUSE_MILLIS);
@@ -98,24 +102,27 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
         return LockOptions.defaults().lease(atLeast.compareTo(KEPT_LEASE) > 0 ? atLeast : KEPT_LEASE);
     }
 
-    /** Throws if no lock can be kept for such a time. */
+    /** Throws if {@code lockAtLeastFor} is longer than {@link LockHandle#releaseAfter} permits. */
     static void ensureShort(Duration atLeast) {
         if (atLeast.compareTo(LONGEST_AT_LEAST) > 0) {
             throw new IllegalArgumentException("lockAtLeastFor is " + atLeast.toMillis()
-                    + " ms: it must not be longer than 24 h, for which a lock can be kept. Have the task itself remember"
+                    + " ms: it must not be longer than 24 h. For a longer time, have the task itself record"
                     + " when it ran last.");
         }
     }
 
-    /** Now: when the task has ended it would be too late, since nobody could release the lock then. */
+    /**
+     * Throws if this Redis does not support {@code releaseAfter}. Checks it before the task runs, because afterwards
+     * the lock could not be released.
+     */
     private void ensureKeeps(String name) {
         try {
-            // A quorum has no fair locks, and no locks that are kept.
+            // Make a fair lock as a test: a quorum supports neither fair locks nor releaseAfter, and throws here.
             FencedLock unused = locks.reentrantLock(name, LockOptions.defaults().fair(true));
         } catch (UnsupportedOperationException e) {
             throw new UnsupportedOperationException(
                     "lockAtLeastFor of \"" + name
-                            + "\" needs a lock that is kept by nobody, which a quorum does not offer."
+                            + "\" needs releaseAfter, which a quorum does not support."
                             + " Use a single server, Sentinel or a cluster for this task, or no lockAtLeastFor.",
                     e);
         }

@@ -1,4 +1,4 @@
-/** Locks for ShedLock; optional. Knows the public types of the library, and nothing else of it. */
+/** Locks for ShedLock. This package uses only public types of the library. */
 @NullMarked
 package io.github.redislocks.shedlock;
 

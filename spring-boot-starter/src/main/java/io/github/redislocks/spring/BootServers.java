@@ -11,14 +11,14 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * Servers as Spring Boot describes them.
+ * The login and the TLS settings with which Spring Boot connects to Redis.
  *
- * @param login of the servers
- * @param tls how to trust them, or null to connect without TLS
+ * @param login the login at the servers
+ * @param tls the certificates to trust; null to connect without TLS
  */
 record BootServers(Login login, @Nullable SslBundle tls) {
 
-    /** A user, or null for the default user, and a password, or null for none. */
+    /** A user, which is null for the default user, and a password, which is null for none. */
     record Login(@Nullable String user, @Nullable String password) {
 
         @Override
@@ -39,7 +39,7 @@ record BootServers(Login login, @Nullable SslBundle tls) {
         return JedisServers.cluster(nodes, config(login, 0));
     }
 
-    @SuppressWarnings("deprecation") // The options that take their place cannot be given a context of TLS.
+    @SuppressWarnings("deprecation") // The newer SslOptions of Jedis accept no SSLContext.
     private JedisClientConfig config(Login of, int database) {
         DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder()
                 .user(of.user)
@@ -47,7 +47,7 @@ record BootServers(Login login, @Nullable SslBundle tls) {
                 .database(database);
         if (tls != null) {
             SSLParameters parameters = new SSLParameters();
-            // Else any certificate that is trusted could speak for any host.
+            // Check the host name: otherwise any trusted certificate would be accepted for any host.
             parameters.setEndpointIdentificationAlgorithm("HTTPS");
             SslOptions options = tls.getOptions();
             if (options.getCiphers() != null) {

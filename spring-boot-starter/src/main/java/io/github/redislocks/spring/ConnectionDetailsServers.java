@@ -8,9 +8,9 @@ import org.springframework.boot.ssl.SslBundle;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * What Spring Boot 4 knows of Redis, by properties, Testcontainers or Docker Compose.
+ * The servers in the connection details of Spring Boot 4, which come from properties, Testcontainers or Docker Compose.
  *
- * @param properties which say of a URL what the details do not: that it asks for TLS
+ * @param properties the properties; they show whether the URL asks for TLS, which the details do not contain
  */
 record ConnectionDetailsServers(DataRedisConnectionDetails details, DataRedisProperties properties)
         implements RedisServerSource {
@@ -34,8 +34,8 @@ record ConnectionDetailsServers(DataRedisConnectionDetails details, DataRedisPro
         if (single == null) {
             throw new WrongPropertyAnalyzer.WrongProperty(
                     "The " + details.getClass().getName()
-                            + " name neither a single server, nor Sentinels, nor a cluster,"
-                            + " which are what locks can follow.",
+                            + " name neither a single server, nor Sentinels, nor a cluster:"
+                            + " locks support no other topology.",
                     "Set redis-locks.url, or define a bean of another DataRedisConnectionDetails.",
                     null);
         }

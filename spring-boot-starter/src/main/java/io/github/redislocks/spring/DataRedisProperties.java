@@ -12,8 +12,9 @@ import org.springframework.core.env.Environment;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * The properties {@code spring.data.redis.*}, read by their names, where no bean of Spring Boot has read them: in Boot
- * 3.5, whose types have other names than those of Boot 4, and where spring-boot-data-redis is not on the class path.
+ * The servers in the properties {@code spring.data.redis.*}, which this class reads by their names. It is used if there
+ * is no bean with Spring Boot's connection details: in Boot 3.5, whose types have other names than those of Boot 4, and
+ * without spring-boot-data-redis on the class path.
  */
 final class DataRedisProperties implements RedisServerSource {
 
@@ -35,12 +36,12 @@ final class DataRedisProperties implements RedisServerSource {
         return url != null && url.startsWith("rediss:");
     }
 
-    /** Throws if the properties name a topology that locks cannot follow. */
+    /** Throws if the properties name a master with replicas, a topology that locks do not support. */
     void checkMasterReplica() {
         if (!list("masterreplica.nodes").isEmpty()) {
             throw refused(
                     "masterreplica.nodes",
-                    "names a master and replicas, and locks follow no master that nobody watches. Set redis-locks.url to"
+                    "names a master and replicas without Sentinels, so locks could not find a new master. Set redis-locks.url to"
                             + " the address of the master, or to redis-sentinel:// or redis-cluster://");
         }
     }
@@ -109,7 +110,7 @@ final class DataRedisProperties implements RedisServerSource {
                 return url;
             }
         } catch (IllegalArgumentException e) {
-            // Refused below, without the password that the exception may show.
+            // Ignored: refused() throws below. This exception may contain the password.
         }
         throw refused("url", "must be redis://user:password@host:port/database, or rediss:// for TLS");
     }
@@ -145,7 +146,7 @@ final class DataRedisProperties implements RedisServerSource {
                 null);
     }
 
-    /** An empty text, as of {@code ${REDIS_URL:}}, counts as not set. */
+    /** The value of a property; null if it is not set or empty, as {@code ${REDIS_URL:}} may be. */
     private @Nullable String text(String name) {
         String text = binder.bind(PREFIX + name, String.class).orElse("");
         return text.isBlank() ? null : text;

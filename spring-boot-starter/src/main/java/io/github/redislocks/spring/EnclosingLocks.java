@@ -7,16 +7,19 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.Locks;
 import org.jspecify.annotations.Nullable;
 
-/** The locks of the {@link Locked} methods that the calling thread is in, for the commits that these enclose. */
+/**
+ * The locks of the {@link Locked} methods that the calling thread is executing. They are checked before each commit
+ * inside these methods.
+ */
 final class EnclosingLocks {
 
     /**
      * A lock that encloses a method.
      *
-     * @param source what made the lock
-     * @param token of its hold
-     * @param depth how many of them, this one included, have this lock; 0 if a handle holds it
-     * @param check throws if the lock is lost
+     * @param source the factory of the lock
+     * @param token the token of the hold
+     * @param depth the number of enclosing methods with this lock, including this one; 0 if a handle holds the lock
+     * @param check throws if the lock was lost
      */
     private record Enclosing(
             Locks source,
@@ -31,18 +34,18 @@ final class EnclosingLocks {
     private EnclosingLocks() {}
 
     /**
-     * The calling thread begins a method that has taken a lock. Returns the token. Throws if a method that encloses
-     * this one has lost the lock.
+     * Call when the calling thread begins a method whose lock was taken. Returns the token of the hold. Throws if an
+     * enclosing method has lost the same lock.
      *
-     * @param handle holds the lock; null if the thread holds it
+     * @param handle the handle that holds the lock; null if the thread holds it
      */
     static long enter(Locks source, FencedLock lock, @Nullable LockHandle handle) {
         Enclosing same = of(source, lock.getName());
         int depth = handle != null ? 0 : same == null ? 1 : same.depth + 1;
         if (same != null && lock.getHoldCount() < depth) {
-            // This call has taken the lock anew, instead of entering it once more.
+            // The enclosing method has lost the lock: this call acquired it anew instead of re-entering it.
             Thread thread = Thread.currentThread();
-            // A virtual thread has no name as a rule.
+            // Use a part of toString() for a virtual thread, which usually has no name.
             String name = thread.getName().isEmpty() ? thread.toString().replaceFirst("/.*", "") : thread.getName();
             throw new LockLostException(
                     LockLost.of(lock.getName(), same.token, "thread " + name, LockLost.Reason.TAKEN));
@@ -62,8 +65,8 @@ final class EnclosingLocks {
     }
 
     /**
-     * The token of the handle of such a method, in which the thread is; 0 if none of them has this lock by a handle.
-     * Throws if one of them had this lock and lost it.
+     * The token of the handle by which an enclosing method holds the lock; 0 if none holds it by a handle. Throws if an
+     * enclosing method has lost this lock.
      */
     static long tokenOfHandle(Locks source, String name) {
         Enclosing same = of(source, name);
@@ -74,7 +77,7 @@ final class EnclosingLocks {
         return same.depth == 0 ? same.token : 0;
     }
 
-    /** Call when the thread has ended the method that it began last. */
+    /** Call when the thread ends the innermost of these methods. */
     static void leave() {
         Enclosing left = INNERMOST.get();
         if (left == null || left.outer == null) {
@@ -84,7 +87,7 @@ final class EnclosingLocks {
         }
     }
 
-    /** Throws if any of them was lost. */
+    /** Throws if one of the locks was lost. */
     static void ensureHeld() {
         for (Enclosing each = INNERMOST.get(); each != null; each = each.outer) {
             each.check.run();

@@ -7,8 +7,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Marks the parameter of a {@link Locked} method, a {@code long}, that is given the fencing token of the hold, whatever
- * the caller passes.
+ * Marks a parameter of a {@link Locked} method that gets the fencing token of the hold, whatever the caller passes for
+ * it. The parameter has the type {@code long}.
  *
  * @since 0.1.0
  */

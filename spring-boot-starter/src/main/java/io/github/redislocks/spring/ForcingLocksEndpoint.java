@@ -5,7 +5,9 @@ import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 
-/** The endpoint {@code locks} that also forces locks open; by the property {@code redis-locks.endpoint.force} only. */
+/**
+ * The endpoint {@code locks} that can also force locks open. It needs the property {@code redis-locks.endpoint.force}.
+ */
 @Endpoint(id = "locks")
 final class ForcingLocksEndpoint extends LocksEndpoint {
 
@@ -13,7 +15,7 @@ final class ForcingLocksEndpoint extends LocksEndpoint {
         super(locks);
     }
 
-    /** Ends whatever hold there is, as {@link io.github.redislocks.FencedLock#forceUnlock()}. */
+    /** Ends the present hold of a lock: {@link io.github.redislocks.FencedLock#forceUnlock()}. */
     @DeleteOperation
     public Object force(@Selector(match = Selector.Match.ALL_REMAINING) String... name) {
         return answer(

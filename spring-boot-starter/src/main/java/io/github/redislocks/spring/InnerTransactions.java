@@ -16,21 +16,21 @@ import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionAttributeSource;
 
 /**
- * Whether a transaction of its own begins between the lock of a method and its work; needs Spring's transactions. The
- * proxy with the lock says so, in which the lock lies outside of all transactions; the method may call what begins and
- * ends other transactions.
+ * Finds out whether a method begins a transaction of its own after its lock is taken. It uses classes of Spring's
+ * transactions. It examines the proxy that takes the lock, in which the lock comes before all transactions.
+ * Transactions of other methods that the locked method calls do not matter.
  */
 final class InnerTransactions {
 
     private static final AnnotationTransactionAttributeSource ANNOTATIONS =
             new AnnotationTransactionAttributeSource(false);
 
-    /** The bean of an application whose classes AspectJ has woven, so that their methods begin the transactions. */
+    /** The bean that exists if AspectJ has woven transactions into the application's methods. */
     private static final String WOVEN = "org.springframework.transaction.config.internalTransactionAspect";
 
     private InnerTransactions() {}
 
-    /** Whether an annotation says anything of transactions. */
+    /** Whether the method or its class has an annotation for transactions. */
     static boolean isAnnotated(Method method, Class<?> type) {
         return ANNOTATIONS.getTransactionAttribute(method, type) != null;
     }
@@ -40,7 +40,10 @@ final class InnerTransactions {
         return advice instanceof TransactionAspectSupport;
     }
 
-    /** Whether a method begins a transaction of its own even inside another, and so ends it under its lock. */
+    /**
+     * Whether a method begins a transaction of its own even inside another transaction (REQUIRES_NEW), so that this
+     * transaction ends before its lock is released.
+     */
     static boolean beginsItsOwn(MethodInvocation invocation, Method method, Class<?> type, BeanFactory beans) {
         if (beans.containsBean(WOVEN)) {
             return isOfItsOwn(ANNOTATIONS, method, type);

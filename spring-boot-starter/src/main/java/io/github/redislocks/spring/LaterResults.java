@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ResolvableType;
 
-/** The types that a method returns before its work has ended. */
+/** The types of results that a method may return before its work has ended. */
 final class LaterResults {
 
-    /** Also where nothing of reactive programming is on the class path. */
+    /** The types that are always on the class path. */
     private static final List<Class<?>> TYPES =
             List.of(Future.class, CompletionStage.class, Flow.Publisher.class, Callable.class, BaseStream.class);
 
@@ -31,7 +31,7 @@ final class LaterResults {
             "kotlinx.coroutines.Job",
             "kotlinx.coroutines.flow.Flow");
 
-    /** With a body that may be of such a type. */
+    /** A type whose body may be of such a type. */
     private static final String ENTITY = "org.springframework.http.HttpEntity";
 
     private static final ClassValue<Boolean> OF_CLASS = new ClassValue<>() {
@@ -43,7 +43,7 @@ final class LaterResults {
 
     private LaterResults() {}
 
-    /** Whether work goes on, or begins, when such a result has been returned. */
+    /** Whether a method with this result type may return before its work has ended, or has even begun. */
     static boolean isLater(ResolvableType type) {
         Class<?> raw = type.toClass();
         if (raw == Optional.class || isOne(raw, Set.of(ENTITY))) {
@@ -52,7 +52,7 @@ final class LaterResults {
         return isLater(raw);
     }
 
-    /** The same of the class of a result. */
+    /** Whether work may still go on, or begin, after a result of this class was returned. */
     static boolean isLater(Class<?> type) {
         return OF_CLASS.get(type);
     }
@@ -70,7 +70,7 @@ final class LaterResults {
                         || Arrays.stream(type.getInterfaces()).anyMatch(each -> isOne(each, names)));
     }
 
-    /** As in the source, without packages. */
+    /** The name of a type as in source code, without packages. */
     static String name(ResolvableType type) {
         String of = Arrays.stream(type.getGenerics()).map(LaterResults::name).collect(Collectors.joining(", "));
         return type.toClass().getSimpleName() + (of.isEmpty() ? "" : "<" + of + ">");

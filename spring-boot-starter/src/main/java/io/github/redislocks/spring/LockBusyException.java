@@ -4,8 +4,8 @@ import java.io.Serial;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown by a {@link Locked} method that did not run, since its lock was busy for as long as it wanted to wait, or
- * since the thread was interrupted while it waited; it is interrupted still then.
+ * Thrown by a {@link Locked} method that did not run: its lock was busy for the whole {@link Locked#waitFor}, or the
+ * thread was interrupted while it waited. In the second case its interrupt flag stays set.
  *
  * @since 0.1.0
  */

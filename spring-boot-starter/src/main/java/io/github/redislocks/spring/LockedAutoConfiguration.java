@@ -20,7 +20,7 @@ import org.springframework.core.env.Environment;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-/** Has {@link Locked} heeded, and makes a {@link LockedTransactions} if there is a transaction manager. */
+/** Applies {@link Locked} to beans, and makes a {@link LockedTransactions} if there is a transaction manager. */
 @AutoConfiguration(
         after = RedisLocksAutoConfiguration.class,
         afterName = {
@@ -30,7 +30,10 @@ import org.springframework.transaction.support.TransactionTemplate;
 @Conditional(LockedAutoConfiguration.Wanted.class)
 final class LockedAutoConfiguration {
 
-    /** If the locks are made, or the application has its own: it must not believe that it has a lock. */
+    /**
+     * The condition: there are locks of this library, or of the application. Otherwise a locked method would run
+     * without a lock.
+     */
     static final class Wanted extends AnyNestedCondition {
 
         Wanted() {
@@ -55,7 +58,10 @@ final class LockedAutoConfiguration {
                         .orElse(Ordered.LOWEST_PRECEDENCE));
     }
 
-    /** A class of its own, which is not loaded where there are no transactions. */
+    /**
+     * The beans that need Spring's transactions. They are in a class of their own, which is not loaded without
+     * transactions.
+     */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.transaction.PlatformTransactionManager")
     @ConditionalOnSingleCandidate(PlatformTransactionManager.class)

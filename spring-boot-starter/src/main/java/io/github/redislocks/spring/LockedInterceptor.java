@@ -36,7 +36,7 @@ final class LockedInterceptor implements MethodInterceptor {
     private final Supplier<? extends Locks> locks;
     private final ConfigurableBeanFactory beans;
     private final DefaultParameterNameDiscoverer names = new DefaultParameterNameDiscoverer();
-    /** Of the methods of beans; empty for those without a lock. */
+    /** The locks of the methods of beans; empty for a method without a lock. */
     private final ConcurrentMap<MethodClassKey, Optional<LockedMethod>> methods = new ConcurrentHashMap<>();
 
     LockedInterceptor(Supplier<? extends Locks> locks, ConfigurableBeanFactory beans) {
@@ -44,7 +44,7 @@ final class LockedInterceptor implements MethodInterceptor {
         this.beans = beans;
     }
 
-    /** Returns the lock that a method of a class asks for, or nothing. Throws if that cannot work. */
+    /** Returns the lock of a method; empty if it has no annotation. Throws if the annotation cannot work. */
     Optional<LockedMethod> find(Method method, Class<?> type) {
         return methods.computeIfAbsent(
                 new MethodClassKey(method, type),
@@ -52,11 +52,11 @@ final class LockedInterceptor implements MethodInterceptor {
     }
 
     private static Method specific(Method method, Class<?> type) {
-        // The methods of a proxy's class are final, and are those of its interfaces.
+        // Keep the method of the interface: the methods of a proxy's class are final.
         return Proxy.isProxyClass(type) ? method : AopUtils.getMostSpecificMethod(method, type);
     }
 
-    /** Whether any method of a class asks for a lock. Throws if one of them asks for a lock that it cannot have. */
+    /** Whether a method of a class has a lock. Throws if the annotation of a method cannot work. */
     boolean isNeededBy(Class<?> type) {
         MethodIntrospector.MetadataLookup<LockedMethod> lookup =
                 method -> find(method, type).orElse(null);
@@ -81,13 +81,14 @@ final class LockedInterceptor implements MethodInterceptor {
     /** A call of a locked method. */
     private record Call(MethodInvocation invocation, LockedMethod method, Class<?> type, Locks source) {}
 
-    /** Takes the first of the locks, and the others inside: each caller takes several locks in the same order. */
+    /** Takes the first of the locks, and the others inside it. Each caller takes several locks in the same order. */
     private @Nullable Object invoke(Call call, List<String> names) throws Exception {
         LockedMethod method = call.method;
         Locks source = call.source;
         String name = names.get(0);
         List<String> others = names.subList(1, names.size());
-        // Else it would be taken anew, and what encloses this call would go on under a lock that it had lost.
+        // Check first whether an enclosing method has this lock: otherwise, if it lost the lock, this call would take
+        // the lock anew, and the enclosing method would go on without noticing its loss.
         long token = EnclosingLocks.tokenOfHandle(source, name);
         if (token != 0) {
             return proceed(call, name, token, others);
@@ -98,7 +99,8 @@ final class LockedInterceptor implements MethodInterceptor {
                     + source.getClass().getName() + ", returned no lock, as a mock does. Use locks that work"
                     + " without Redis in tests: a bean of InMemoryLocks.start().client().");
         }
-        // A thread that holds the lock took it before the transaction, or was let in.
+        // If the thread already holds the lock, it took the lock before the transaction, or this check has already
+        // permitted it.
         boolean inTransaction = OpenTransactions.isOpenFor(method.method, call.type)
                 && !lock.isHeldByCurrentThread()
                 && !InnerTransactions.beginsItsOwn(call.invocation, method.method, call.type, beans);
@@ -118,7 +120,7 @@ final class LockedInterceptor implements MethodInterceptor {
         }
     }
 
-    /** In quotes, without line breaks and control characters: a name may have text of users. */
+    /** Puts a name in quotes, without line breaks and control characters, because users' text may be a part of it. */
     private static String shown(String name) {
         return LogFormatUtils.formatValue(name, -1, true);
     }
@@ -136,8 +138,9 @@ final class LockedInterceptor implements MethodInterceptor {
     /**
      * A lock that a call has taken.
      *
-     * @param handle has the lock if it stays taken after the call, when no thread has it; else null
-     * @param release ends the possession; throws if the lock was lost
+     * @param handle the handle that holds the lock if the method has an {@code atLeast}; null if the thread holds the
+     *     lock
+     * @param release releases the lock; throws if the lock was lost
      */
     private record Taken(@Nullable LockHandle handle, Runnable release) implements AutoCloseable {
 
@@ -147,11 +150,11 @@ final class LockedInterceptor implements MethodInterceptor {
         }
     }
 
-    /** Null if the lock was busy. */
+    /** Takes the lock; null if it was busy. */
     private static @Nullable Taken take(Call call, FencedLock lock, boolean inTransaction) throws InterruptedException {
         LockedMethod method = call.method;
         Duration wait = method.waitFor;
-        // Made before the lock is held, since an error here must not leave the lock held.
+        // Make this object before the lock is taken: an error here must not leave the lock held.
         Taken ofThread = new Taken(null, inTransaction ? () -> {} : lock::unlock);
         try {
             if (method.atLeast != null && !lock.isHeldByCurrentThread()) {
@@ -183,12 +186,13 @@ final class LockedInterceptor implements MethodInterceptor {
     private static @Nullable LockHandle acquire(Locks source, String name, LockedMethod method)
             throws InterruptedException {
         try {
-            // Now: after the work it would be too late. What has no fair locks keeps none.
+            // Check now whether Redis supports releaseAfter: after the work it would be too late. A quorum supports
+            // neither fair locks nor releaseAfter, and throws here.
             FencedLock unused =
                     source.reentrantLock(name, LockOptions.defaults().fair(true));
         } catch (UnsupportedOperationException e) {
             throw new UnsupportedOperationException(
-                    "The atLeast of " + method + " needs a lock that is kept by nobody, which a quorum does not offer."
+                    "The atLeast of " + method + " needs releaseAfter, which a quorum does not support."
                             + " Use a single server, Sentinel or a cluster for this method, or no atLeast.",
                     e);
         }
@@ -199,7 +203,7 @@ final class LockedInterceptor implements MethodInterceptor {
                         .orElse(null);
     }
 
-    /** Releases a lock that stays taken for a time. */
+    /** Releases a lock by {@code releaseAfter}. */
     private static void keep(LockHandle handle, Duration atLeast) {
         try (handle) {
             if (!handle.releaseAfter(atLeast)) {
@@ -235,7 +239,10 @@ final class LockedInterceptor implements MethodInterceptor {
         }
     }
 
-    /** Whatever the method declares: waits for work that goes on, as of {@code @Async}; throws if it cannot. */
+    /**
+     * If the result shows that work still goes on, waits for its end, whatever type the method declares; throws if it
+     * cannot wait.
+     */
     private static void awaitEndOf(@Nullable Object result, LockedMethod method, String lock) {
         Object work = result instanceof Optional<?> some ? some.orElse(null) : result;
         if (work instanceof CompletionStage<?> stage) {
@@ -245,7 +252,7 @@ final class LockedInterceptor implements MethodInterceptor {
         } else if (work != null && LaterResults.isLater(work.getClass())) {
             throw new IllegalStateException("@Locked on " + method + " has returned a "
                     + work.getClass().getName() + ", whose work begins or goes on after the lock " + shown(lock)
-                    + " was released. Use FencedLock.callWithHandleAsync(…) in it; or have it do the work, and return what came"
+                    + " was released. Use FencedLock.callWithHandleAsync(…) in it; or have it do the work, and return the result"
                     + " of it.");
         }
     }
@@ -254,7 +261,7 @@ final class LockedInterceptor implements MethodInterceptor {
         try {
             Object unused = work.get();
         } catch (ExecutionException | CancellationException e) {
-            // All callers that have the same object see that.
+            // Ignored: every caller that has this future sees its failure.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -36,17 +36,17 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.util.ClassUtils;
 
-/** The lock that a method with {@link Locked} asks for; made only if it can work. */
+/** The checked annotation {@link Locked} of a method. */
 final class LockedMethod {
 
     private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
     final Method method;
-    /** How long to wait for each lock, or null for as long as it takes. */
+    /** How long to wait for each lock; null to wait without a limit. */
     final @Nullable Duration waitFor;
-    /** How long each lock stays taken, counted from its acquisition, or null until the method ends. */
+    /** How long each lock stays unavailable, counted from its acquisition; null if it is free when the method ends. */
     final @Nullable Duration atLeast;
-    /** The name of the bean that makes the locks; empty for the only one. */
+    /** The name of the bean that makes the locks; empty if there is only one such bean. */
     final String source;
 
     final LockOptions options;
@@ -55,9 +55,9 @@ final class LockedMethod {
     private final int tokenAt;
 
     /**
-     * Checks it.
+     * Reads the annotation, and throws {@link IllegalStateException} if it cannot work.
      *
-     * @param declaration what has the annotations
+     * @param declaration the method that has the annotations
      * @param type the class of the bean
      */
     private LockedMethod(
@@ -69,7 +69,7 @@ final class LockedMethod {
                 !Modifier.isPrivate(method.getModifiers())
                         && !Modifier.isStatic(method.getModifiers())
                         && !Modifier.isFinal(method.getModifiers()),
-                "is private, static or final, and Spring cannot step in before such a method. Make it an ordinary one.");
+                "is private, static or final, and Spring cannot intercept such a method. Make it an ordinary method.");
         checkEndsWithItsWork(type);
         check(locked.value().length > 0, "has no name for the lock. Name what is to be locked, such as order:#{#id}.");
         this.names = Arrays.stream(locked.value()).map(resolve).map(this::name).toList();
@@ -98,8 +98,8 @@ final class LockedMethod {
         if (locked.busy() == Locked.Busy.SKIP) {
             check(
                     waitFor != null,
-                    "has busy = SKIP and no waitFor, so that it waits for as long as it takes and never"
-                            + " skips. Name a waitFor, such as \"0\" for a free lock only.");
+                    "has busy = SKIP and no waitFor, so that it waits without a limit and never"
+                            + " skips. Set a waitFor, such as \"0\" for a free lock only.");
             check(
                     !method.getReturnType().isPrimitive() || method.getReturnType() == void.class,
                     "has busy = SKIP and returns " + method.getReturnType() + ", for which there is no value that says"
@@ -107,7 +107,7 @@ final class LockedMethod {
         }
     }
 
-    /** Returns the lock that a method asks for, or null if it asks for none. */
+    /** Returns the checked annotation of a method; null if it has none. */
     static @Nullable LockedMethod of(Method method, Class<?> type, ConfigurableBeanFactory beans) {
         Method declaration = declaration(method, type);
         Locked locked = AnnotatedElementUtils.findMergedAnnotation(declaration, Locked.class);
@@ -115,8 +115,9 @@ final class LockedMethod {
     }
 
     /**
-     * The method that has the annotations: the method itself, with all that it overrides; or the locked method of an
-     * interface, if only the class of the bean has that interface and inherits the method from a class without it.
+     * The method that has the annotations. As a rule this is the method itself, with the methods that it overrides. It
+     * is the method of an interface if the class of the bean has that interface, but inherits the method from a class
+     * that does not have it.
      */
     private static Method declaration(Method method, Class<?> type) {
         if (AnnotatedElementUtils.hasAnnotation(method, Locked.class)) {
@@ -135,7 +136,7 @@ final class LockedMethod {
         return method;
     }
 
-    /** Whether a bean may make locks: it may have another type than its declaration, from which this one comes. */
+    /** Whether a bean may make locks. Its type may be a subtype of the declared {@code type}. */
     private static boolean mayMakeLocks(@Nullable Class<?> type) {
         return type == null
                 || type.isInterface()
@@ -152,7 +153,7 @@ final class LockedMethod {
 
     private void checkEndsWithItsWork(Class<?> type) {
         ResolvableType returned = ResolvableType.forMethodReturnType(method, type);
-        // Of the class of the bean it is for what that inherits, too.
+        // An @Async of the bean's class also concerns the methods that the class inherits.
         boolean async = AnnotatedElementUtils.hasAnnotation(method, Async.class)
                 || AnnotatedElementUtils.hasAnnotation(type, Async.class);
         boolean later = LaterResults.isLater(returned) || KotlinDetector.isSuspendingFunction(method);
@@ -160,7 +161,7 @@ final class LockedMethod {
                 async || !later,
                 "returns " + LaterResults.name(returned) + ", so that it may return before its work has ended,"
                         + " and the lock would be released then. Use FencedLock.callWithHandleAsync(…) in it; or have it do the work,"
-                        + " and return what came of it.");
+                        + " and return the result of it.");
     }
 
     private List<Expression> name(String text) {
@@ -188,7 +189,7 @@ final class LockedMethod {
         return parts;
     }
 
-    /** A variable that is no parameter is null in every call. */
+    /** Checks that all variables are parameters: any other variable would be null in every call. */
     private void checkVariables(SpelNode node, Set<String> known) {
         check(
                 !(node instanceof VariableReference) || known.contains(node.toStringAST()),
@@ -224,7 +225,7 @@ final class LockedMethod {
 
     private int tokenAt(Method declaration) {
         int at = -1;
-        // Also of the parameters of the interfaces and superclasses that declare the method.
+        // This also finds the annotation on the parameters of the method in interfaces and superclasses.
         for (MethodParameter parameter : new AnnotatedMethod(declaration).getMethodParameters()) {
             if (parameter.hasParameterAnnotation(FencingToken.class)) {
                 Class<?> type = parameter.getParameterType();
@@ -286,7 +287,7 @@ final class LockedMethod {
         return Arrays.stream(method.getExceptionTypes()).anyMatch(declared -> declared.isAssignableFrom(type));
     }
 
-    /** Puts the token where the method wants it. */
+    /** Sets the argument that is marked with {@link FencingToken}, if there is one. */
     void giveToken(@Nullable Object[] arguments, long token) {
         if (tokenAt >= 0) {
             arguments[tokenAt] = token;

@@ -22,9 +22,9 @@ import org.springframework.scheduling.annotation.AsyncAnnotationAdvisor;
 import org.springframework.validation.beanvalidation.MethodValidationInterceptor;
 
 /**
- * Puts {@link LockedInterceptor} around beans with {@link Locked} methods: behind the advisors whose order is at most
- * its own, and before that of transactions, whatever its order. The processor runs after all others, so that it sees
- * all advisors of a proxy.
+ * Puts {@link LockedInterceptor} around beans with {@link Locked} methods: after the advisors whose order is at most
+ * its own, but always before the advisor of transactions. This processor runs after all others, so that it sees all
+ * advisors of a proxy.
  */
 final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
         implements MergedBeanDefinitionPostProcessor, SmartInitializingSingleton {
@@ -35,14 +35,19 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
     private final int advisorOrder;
     private transient @Nullable BeanFactory factory;
 
-    /** Order: of the advisor, as that of security or caches; the usual one is the lowest precedence. */
+    /**
+     * Makes the processor; {@code order} is the order of its advisor, as security and caches have one. The lowest
+     * precedence is usual.
+     */
     LockedPostProcessor(Supplier<? extends Locks> locks, int order) {
         this.locks = locks;
         this.advisorOrder = order;
         setProxyTargetClass(true);
     }
 
-    /** Does nothing: Spring has processors of merged definitions run after all others. */
+    /**
+     * Does nothing. This class has the method because Spring runs processors of merged definitions after all others.
+     */
     @Override
     public void postProcessMergedBeanDefinition(RootBeanDefinition definition, Class<?> type, String name) {}
 
@@ -53,7 +58,10 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
         factory = beanFactory;
     }
 
-    /** Has transaction managers ask for the locks before they commit. */
+    /**
+     * Adds the interceptor to the bean. If the bean is a transaction manager, makes it check the locks before each
+     * commit.
+     */
     @Override
     public Object postProcessAfterInitialization(Object bean, String beanName) {
         OpenTransactions.askBeforeCommits(bean);
@@ -75,10 +83,11 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
             inTransaction |= OpenTransactions.begins(advice);
             boolean outside = orderOf(all[i]) <= advisorOrder;
             if (all[i] instanceof AsyncAnnotationAdvisor || (outside && !inTransaction)) {
-                // The lock belongs to the thread that does the work.
+                // Put the lock after @Async, because the thread that does the work must hold it.
                 at = i + 1;
             } else if (outside && advice instanceof MethodValidationInterceptor) {
-                // The processor of validation puts its advice behind the transaction, and no order moves it.
+                // Spring always adds the advice of validation after the transaction, whatever its order. Move it before
+                // the lock, so that arguments are validated first.
                 proxy.removeAdvisor(all[i]);
                 proxy.addAdvisor(at++, all[i]);
             }
@@ -90,7 +99,10 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
         return advisor instanceof Ordered ordered ? ordered.getOrder() : Ordered.LOWEST_PRECEDENCE;
     }
 
-    /** The bean uses the locks, though it has them from nobody: they are closed after it is destroyed. */
+    /**
+     * Lets Spring close the locks only after this bean is destroyed: the bean uses them, although none is injected into
+     * it.
+     */
     private void closeLocksLater(String beanName) {
         if (factory instanceof ConfigurableListableBeanFactory beans) {
             for (String each : beans.getBeanNamesForType(Locks.class, true, false)) {
@@ -99,7 +111,7 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
         }
     }
 
-    /** Transaction managers that were made before this processor. */
+    /** Makes transaction managers that were created before this processor check the locks as well. */
     @Override
     public void afterSingletonsInstantiated() {
         if (factory instanceof ListableBeanFactory beans) {
@@ -107,7 +119,7 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
         }
     }
 
-    /** The methods with a lock, and what takes it. */
+    /** The advisor: it applies the interceptor to the methods with a lock. */
     private static final class LockedMethods extends StaticMethodMatcherPointcutAdvisor {
 
         private static final long serialVersionUID = 1;

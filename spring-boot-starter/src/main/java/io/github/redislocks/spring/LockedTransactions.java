@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.support.TransactionOperations;
 
 /**
- * Transactions under locks, each committed before its lock is released; without annotations.
+ * Runs transactions under locks, without annotations. Each transaction is committed before its lock is released.
  *
  * <pre>{@code
  * LockedTransactions transactions = new LockedTransactions(locks, new TransactionTemplate(manager));
@@ -17,9 +17,8 @@ import org.springframework.transaction.support.TransactionOperations;
  * transactions.runWithLock("account:" + id, lock -> accounts.deposit(id, amount, lock.fencingToken()));
  * }</pre>
  *
- * <p>The lock is taken, a transaction begins, the action runs, the lock is asked whether it is held still, the
- * transaction is committed, and the lock is released. If the action throws, or the lock was lost, it is rolled back.
- * Thread-safe.
+ * <p>The steps are: take the lock, begin a transaction, run the action, check that the lock is still held, commit,
+ * release the lock. If the action throws, or the lock was lost, the transaction is rolled back. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -28,19 +27,19 @@ public final class LockedTransactions {
     private final Locks locks;
     private final TransactionOperations transactions;
 
-    /** Makes one of locks, and of a {@code TransactionTemplate} with the isolation that is wanted. */
+    /** Uses the given locks, and a {@code TransactionTemplate} whose settings apply to each transaction. */
     public LockedTransactions(Locks locks, TransactionOperations transactions) {
         this.locks = Objects.requireNonNull(locks, "locks");
         this.transactions = Objects.requireNonNull(transactions, "transactions");
     }
 
     /**
-     * Runs an action in a transaction under the lock of a name, and returns what it returned.
+     * Runs an action in a transaction under the lock with the given name, and returns the action's result.
      *
-     * @param action is given the lock, which its thread holds
-     * @throws IllegalStateException if a transaction is open already and the thread does not hold the lock
-     * @throws io.github.redislocks.LockLostException if the lock was lost before the commit, which did not happen then,
-     *     or while the transaction was committed
+     * @param action the action; its argument is the lock, which the thread holds
+     * @throws IllegalStateException if a transaction is already open and the thread does not hold the lock
+     * @throws io.github.redislocks.LockLostException if the lock was lost before the commit, so that the transaction
+     *     was rolled back; or if it was lost during the commit
      * @throws io.github.redislocks.LockUnavailableException if Redis stays away for longer than {@code retryFor}; the
      *     action did not run
      */
@@ -48,9 +47,10 @@ public final class LockedTransactions {
         Objects.requireNonNull(action, "action");
         FencedLock lock = locks.reentrantLock(name);
         if (OpenTransactions.isOpen() && !lock.isHeldByCurrentThread()) {
-            throw new IllegalStateException("The lock \"" + name + "\" is wanted inside a transaction that is open"
-                    + " already, and would be released before that is committed. Call this outside of the transaction;"
-                    + " or take the lock yourself, and call LockedTransactions.unlockAfterCompletion(lock).");
+            throw new IllegalStateException(
+                    "The lock \"" + name + "\" would be taken inside a transaction that is already open,"
+                            + " and released before its commit. Call this outside of the transaction;"
+                            + " or take the lock yourself, and call LockedTransactions.unlockAfterCompletion(lock).");
         }
         return lock.callWithLock(() -> transactions.execute(status -> {
             T result = action.apply(lock);
@@ -69,18 +69,18 @@ public final class LockedTransactions {
     }
 
     /**
-     * Has a lock, which the calling thread has just taken inside a transaction, unlocked when that has been committed
-     * or rolled back. In the place of {@code unlock()}, and right behind {@code lock()}:
+     * Unlocks a lock when the present transaction has been committed or rolled back. Call it instead of
+     * {@code unlock()}, directly after the thread has taken the lock inside the transaction:
      *
      * <pre>{@code
      * lock.lock();
      * LockedTransactions.unlockAfterCompletion(lock);
      * }</pre>
      *
-     * <p>The transaction is not committed if the lock is lost before. What it had read before the lock was taken may be
-     * old.
+     * <p>The transaction is not committed if the lock is lost before. Data that it read before the lock was taken may
+     * be out of date.
      *
-     * @throws IllegalStateException if no transaction is open; the lock has been unlocked then
+     * @throws IllegalStateException if no transaction is open; then the lock is unlocked at once
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
      */
     public static void unlockAfterCompletion(FencedLock lock) {

@@ -13,11 +13,14 @@ import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
-/** The endpoint {@code locks} of the Actuator, which shows what is held and waited for, and forces nothing. */
+/**
+ * The endpoint {@code locks} of the Actuator, which shows locks that are held or waited for. It cannot force a lock
+ * open.
+ */
 @Endpoint(id = "locks")
 class LocksEndpoint {
 
-    /** So many names of each kind are shown at most. */
+    /** At most this many names of held locks, and of locks that are waited for, are shown. */
     private static final int MOST_NAMES = 1_000;
 
     final RedisLocks locks;
@@ -26,7 +29,7 @@ class LocksEndpoint {
         this.locks = locks;
     }
 
-    /** Returns what this client holds and waits for; asks no server. */
+    /** Shows the locks that this client holds and waits for. Asks no server. */
     @ReadOperation
     public Client client() {
         return new Client(
@@ -39,13 +42,13 @@ class LocksEndpoint {
                 locks.isClosed());
     }
 
-    /** What Redis knows of one lock. A name may have slashes. */
+    /** Shows the state of one lock in Redis. A name may have slashes. */
     @ReadOperation
     public Object lock(@Selector(match = Selector.Match.ALL_REMAINING) String... name) {
         return answer(name(name), lock -> Lock.of(locks.inspect(lock)));
     }
 
-    /** What Redis says of a lock; while Redis is away, the status 503 and the reason. */
+    /** Returns the answer of Redis about a lock; if Redis is away, the status 503 and the reason. */
     static Object answer(String name, Function<String, Object> ask) {
         try {
             return ask.apply(name);
@@ -65,13 +68,13 @@ class LocksEndpoint {
     }
 
     /**
-     * A client.
+     * The locks of this client.
      *
-     * @param held how many locks it holds
-     * @param waiting how many calls of it want a lock
-     * @param resident how many locks it keeps for its threads that none of them holds
-     * @param heldHere the first names of the locks that it holds
-     * @param waitedForHere the first names of those that its calls want
+     * @param held the number of locks that it holds
+     * @param waiting the number of its calls that are acquiring a lock
+     * @param resident the number of locks that it keeps by its residency although none of its threads holds them
+     * @param heldHere the names of the locks that it holds, 1,000 at most
+     * @param waitedForHere the names of the locks that its calls are acquiring, 1,000 at most
      */
     public record Client(
             String client,
@@ -83,12 +86,13 @@ class LocksEndpoint {
             boolean closed) {}
 
     /**
-     * A lock, in all JVMs.
+     * The state of a lock over all JVMs.
      *
-     * @param holder the owner that holds it, or null
-     * @param keptForMillis how much longer it stays taken by nobody, or null
-     * @param queue the first places
-     * @param queueLength how many there are
+     * @param holder the holder; null if there is none
+     * @param keptForMillis for how much longer the lock is unavailable without a holder, by releaseAfter; null if it is
+     *     not
+     * @param queue the first entries of the queue
+     * @param queueLength the length of the queue
      */
     public record Lock(
             String name,
@@ -112,10 +116,10 @@ class LocksEndpoint {
     /**
      * The holder of a lock.
      *
-     * @param thread the name of its thread, if that is one of this client, or null
+     * @param thread the name of its thread; null if the holder is no thread of this client
      * @param residence whether it is a whole client, which keeps the lock for its threads
-     * @param token a text, since JavaScript cannot tell numbers of its size apart
-     * @param since since when, as a text in ISO 8601
+     * @param token the fencing token, as a text, because JavaScript cannot represent all numbers of its size
+     * @param since when the hold began, as a text in ISO 8601
      */
     public record Holder(
             String owner,
@@ -138,7 +142,7 @@ class LocksEndpoint {
         }
     }
 
-    /** A place in line, or a thread in a Condition; with the name of its thread, if that is one of this client. */
+    /** An entry of the queue, or a thread in a Condition; {@code thread} is null if it is no thread of this client. */
     public record Waiter(String owner, @Nullable String thread, long ageMillis) {
 
         static Waiter of(LockInspection.Waiter waiter) {

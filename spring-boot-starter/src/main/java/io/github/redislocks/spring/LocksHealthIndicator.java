@@ -5,8 +5,8 @@ import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
 /**
- * Whether locks can be acquired: asks Redis about a lock that nobody takes, by the way of all requests, so that it is
- * down even if only scripts are refused, or no majority answers.
+ * Shows whether locks can be acquired. It asks Redis about a lock that nobody takes, by a script as all requests for
+ * locks do, so that it is down even if only scripts are refused, or no majority answers.
  */
 final class LocksHealthIndicator extends AbstractHealthIndicator {
 

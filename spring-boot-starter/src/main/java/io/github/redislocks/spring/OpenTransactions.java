@@ -7,8 +7,8 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import org.springframework.util.ClassUtils;
 
 /**
- * The transaction of the calling thread, if Spring's transactions are on the class path. To load this class needs none
- * of theirs: what implements or asks more is in {@link TransactionEnds} and {@link InnerTransactions}.
+ * The transaction of the calling thread, if Spring's transactions are on the class path. This class can be loaded
+ * without them; the code that needs their types is in {@link TransactionEnds} and {@link InnerTransactions}.
  */
 final class OpenTransactions {
 
@@ -24,8 +24,8 @@ final class OpenTransactions {
     }
 
     /**
-     * Whether a method would run in one. A transaction that has ended is known until all have been told; a method with
-     * an annotation of transactions could join that still.
+     * Whether a method would run in an open transaction. While the listeners of a transaction's end are running, a
+     * method with an annotation of transactions could still join that transaction.
      */
     static boolean isOpenFor(Method method, Class<?> type) {
         return isOpen()
@@ -33,19 +33,22 @@ final class OpenTransactions {
                         || InnerTransactions.isAnnotated(method, type));
     }
 
-    /** Whether an advice begins transactions. */
+    /** Returns whether an advice begins transactions. */
     static boolean begins(Advice advice) {
         return KNOWN && InnerTransactions.begins(advice);
     }
 
-    /** If a bean is a transaction manager, has it commit nothing under a lock of a method that was lost. */
+    /**
+     * If a bean is a transaction manager, makes it check the enclosing locks before each commit, so that it commits
+     * nothing under a lost lock.
+     */
     static void askBeforeCommits(Object bean) {
         if (KNOWN) {
             TransactionEnds.askBeforeCommits(bean);
         }
     }
 
-    /** As {@link #askBeforeCommits}, of all that have been made. */
+    /** Calls {@link #askBeforeCommits} for all transaction managers that exist. */
     static void askBeforeCommitsOf(ListableBeanFactory beans) {
         if (KNOWN) {
             TransactionEnds.askBeforeCommitsOf(beans);

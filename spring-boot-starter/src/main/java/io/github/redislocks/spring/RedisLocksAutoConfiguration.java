@@ -17,9 +17,9 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 
 /**
- * Makes a {@link RedisLocks} for Spring Boot, unless there is a bean that is a {@link Locks}. It connects by the
- * properties {@code redis-locks.url} or {@code redis-locks.quorum}, else as Spring Boot does by
- * {@code spring.data.redis.*}, Testcontainers or Docker Compose; and it closes after the beans that use it.
+ * Makes a {@link RedisLocks} for Spring Boot, unless there is a bean that is a {@link Locks}. It connects to the
+ * servers in {@code redis-locks.url} or {@code redis-locks.quorum}; without these properties to the Redis of Spring
+ * Boot, from {@code spring.data.redis.*}, Testcontainers or Docker Compose. It is closed after the beans that use it.
  */
 @AutoConfiguration(
         afterName = {
@@ -31,7 +31,7 @@ import org.springframework.core.env.Environment;
 @EnableConfigurationProperties(RedisLocksProperties.class)
 final class RedisLocksAutoConfiguration {
 
-    /** Of Spring Boot 4. A class of its own, which is not loaded where there are no such details. */
+    /** The beans for Spring Boot 4, in a class of their own, which is not loaded without its connection details. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails")
     static class BootFour {
@@ -56,7 +56,7 @@ final class RedisLocksAutoConfiguration {
         return new RedisLocksConnector(properties, otherwise, environment.getProperty("spring.application.name", ""));
     }
 
-    /** The destroy method is that of the connector. */
+    /** Makes the locks. The connector closes them, so this bean has no destroy method. */
     @Bean(destroyMethod = "")
     RedisLocks redisLocks(
             RedisLocksConnector connector,

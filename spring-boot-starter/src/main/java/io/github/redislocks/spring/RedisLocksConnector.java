@@ -13,8 +13,8 @@ import org.springframework.util.CollectionUtils;
 import org.springframework.util.StringUtils;
 
 /**
- * Connects, and closes with a drain. A bean of its own, on which that of the {@link RedisLocks} depends, so that Spring
- * destroys it after all beans that use the locks.
+ * Connects the {@link RedisLocks}, and closes it with a drain. This is a bean of its own, on which the bean of the
+ * {@link RedisLocks} depends, so that Spring destroys it after all beans that use the locks.
  */
 final class RedisLocksConnector implements DisposableBean {
 
@@ -24,19 +24,22 @@ final class RedisLocksConnector implements DisposableBean {
 
     private final RedisLocksProperties properties;
     private final RedisServerSource otherwise;
-    /** As its own properties say it; empty if they do not. */
+    /** The name of the application by its own properties; empty if they do not name it. */
     private final String application;
 
     private final CompletableFuture<RedisLocks> connected = new CompletableFuture<>();
 
-    /** Otherwise: where Redis is if the properties do not say it. */
+    /** Makes the connector; {@code otherwise} has the servers if the properties name none. */
     RedisLocksConnector(RedisLocksProperties properties, RedisServerSource otherwise, String application) {
         this.properties = properties;
         this.otherwise = otherwise;
         this.application = application;
     }
 
-    /** The application's, as far as it can be one; null if it has none. */
+    /**
+     * The client name: that of the properties, or the application's name without characters that are not permitted;
+     * null if there is none.
+     */
     private @Nullable String clientName() {
         String name = application.replaceAll("[^A-Za-z0-9_-]", "-");
         return name.isEmpty() ? null : name.substring(0, Math.min(LONGEST_NAME, name.length()));
@@ -71,12 +74,14 @@ final class RedisLocksConnector implements DisposableBean {
                     "Use 0 to wait for no holder.",
                     null);
         }
-        // Of the values together, each of which can work alone.
+        // Report errors of the combination of values, each of which is permitted alone.
         set("*", builder, all -> connected.complete(all.build()));
         return connected.join();
     }
 
-    /** Does something with the locks once they are made, which may be when the first bean that needs them is. */
+    /**
+     * Runs an action with the locks as soon as they exist, which may be when the first bean that needs them is made.
+     */
     void whenConnected(Consumer<? super RedisLocks> action) {
         CompletableFuture<Void> unused = connected.thenAccept(action);
     }
@@ -87,7 +92,7 @@ final class RedisLocksConnector implements DisposableBean {
         if (isUrl && isQuorum) {
             throw new WrongPropertyAnalyzer.WrongProperty(
                     "The properties redis-locks.url and redis-locks.quorum are both set,"
-                            + " and locks are either in one Redis or in a quorum.",
+                            + " but locks are either in one Redis or in a quorum.",
                     "Leave one of them out.",
                     null);
         }
@@ -100,7 +105,10 @@ final class RedisLocksConnector implements DisposableBean {
         }
     }
 
-    /** Sets a value unless it is null or an empty text, and says which property it is of if it cannot work. */
+    /**
+     * Sets a value, unless it is null or an empty text. If the value cannot work, throws an exception that names the
+     * property.
+     */
     private static <T> void set(String name, @Nullable T value, Consumer<T> setter) {
         if (value == null || value.toString().isBlank()) {
             return;

@@ -4,8 +4,8 @@ import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisLocksBuilder;
 
 /**
- * Changes the settings of the {@link RedisLocks} that Spring Boot makes, after the properties have set theirs. All
- * beans of this type are asked, in their order.
+ * Changes the settings of the {@link RedisLocks} that Spring Boot makes, after the properties have been applied. All
+ * beans of this type are called, in their order.
  *
  * <pre>{@code
  * @Bean
@@ -14,7 +14,8 @@ import io.github.redislocks.RedisLocksBuilder;
  * }
  * }</pre>
  *
- * <p>For listeners none is needed: each bean that is a {@link io.github.redislocks.LockListener} is told.
+ * <p>Listeners need no customizer: each bean that is a {@link io.github.redislocks.LockListener} is added as a
+ * listener.
  *
  * @since 0.1.0
  */

@@ -10,8 +10,8 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 
 /**
- * Makes a health indicator {@code redisLocks} for Spring Boot 4, whose types of health have other names than those of
- * 3.5. Off by {@code management.health.redis-locks.enabled=false}.
+ * Makes a health indicator {@code redisLocks}, for Spring Boot 4 only, because the health types of Boot 3.5 have other
+ * names. The property {@code management.health.redis-locks.enabled=false} turns it off.
  */
 @AutoConfiguration(after = RedisLocksAutoConfiguration.class)
 @ConditionalOnClass(

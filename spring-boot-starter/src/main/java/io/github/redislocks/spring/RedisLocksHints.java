@@ -5,7 +5,10 @@ import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.aot.hint.TypeReference;
 
-/** The parts that a native image needs of this library besides its classes: the scripts, and one proxy. */
+/**
+ * Registers the resources and the proxy that a native image needs for this library: the scripts, and one proxy of
+ * Jedis.
+ */
 final class RedisLocksHints implements RuntimeHintsRegistrar {
 
     @Override

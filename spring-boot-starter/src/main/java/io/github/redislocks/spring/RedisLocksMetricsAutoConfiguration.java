@@ -12,7 +12,7 @@ import org.springframework.context.annotation.Bean;
 
 /**
  * Makes the {@link LockMetrics} of the locks that {@link RedisLocksAutoConfiguration} makes, if there is a registry of
- * Micrometer. Spring Boot binds them to it, as every bean that is a binder.
+ * Micrometer. Spring Boot binds the metrics to the registry, as it does with every bean that is a MeterBinder.
  */
 @AutoConfiguration(
         before = RedisLocksAutoConfiguration.class,
@@ -31,7 +31,10 @@ final class RedisLocksMetricsAutoConfiguration {
         return new LockMetrics();
     }
 
-    /** Shows the locks that were made here in the gauges; who made others shows them as well. */
+    /**
+     * Includes the auto-configured locks in the gauges. An application that makes other locks has to include them
+     * itself.
+     */
     @Bean
     SmartInitializingSingleton redisLocksGauges(LockMetrics metrics, ObjectProvider<RedisLocksConnector> connectors) {
         return () -> connectors.ifAvailable(connector -> connector.whenConnected(metrics::watch));

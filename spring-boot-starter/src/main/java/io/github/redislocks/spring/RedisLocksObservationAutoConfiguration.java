@@ -10,8 +10,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 
 /**
- * Makes the {@link LockObservations} of the locks that {@link RedisLocksAutoConfiguration} makes, which uses them as
- * every bean that is a listener, if there is a registry of observations.
+ * Makes the {@link LockObservations} of the locks that {@link RedisLocksAutoConfiguration} makes, if there is a
+ * registry of observations. The locks use it as they use every bean that is a listener.
  */
 @AutoConfiguration(
         before = RedisLocksAutoConfiguration.class,

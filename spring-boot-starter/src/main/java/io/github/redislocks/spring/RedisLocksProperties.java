@@ -7,8 +7,9 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * The properties {@code redis-locks.*}. What is null is as in {@link io.github.redislocks.RedisLocksBuilder}. The page
- * docs/spring.md and META-INF/spring-configuration-metadata.json have the same list.
+ * The properties {@code redis-locks.*}. For a value that is null the default of
+ * {@link io.github.redislocks.RedisLocksBuilder} applies. The page docs/spring.md and
+ * META-INF/spring-configuration-metadata.json have the same list.
  */
 @ConfigurationProperties("redis-locks")
 record RedisLocksProperties(
@@ -35,18 +36,18 @@ record RedisLocksProperties(
         @Nullable Integer lockedOrder,
         @DefaultValue Endpoint endpoint) {
 
-    /** What the start of the application does without Redis. */
+    /** The behaviour of the application at its start if Redis is not available. */
     enum Startup {
-        /** It goes on, and locks can be had once Redis is there. */
+        /** The application starts, and locks can be acquired once Redis is available. */
         LAZY,
-        /** It fails, after {@code connectWithin}. */
+        /** The start fails, after {@code connectWithin}. */
         EAGER
     }
 
     /**
-     * Of the endpoint {@code locks} of the Actuator.
+     * The properties of the endpoint {@code locks} of the Actuator.
      *
-     * @param force whether it forces locks open
+     * @param force whether the endpoint can force locks open
      */
     record Endpoint(@DefaultValue("false") boolean force) {}
 }

@@ -2,10 +2,10 @@ package io.github.redislocks.spring;
 
 import io.github.redislocks.JedisServers;
 
-/** Says where Redis is if no property {@code redis-locks.*} does. */
+/** The source of the servers if no property {@code redis-locks.*} names them. */
 @FunctionalInterface
 interface RedisServerSource {
 
-    /** The servers. */
+    /** Returns the servers. */
     JedisServers servers();
 }

@@ -10,14 +10,17 @@ import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
-/** Actions before transactions are committed and after they have ended; needs Spring's transactions. */
+/**
+ * Checks locks before transactions are committed, and unlocks them after transactions have ended. It uses types of
+ * Spring's transactions.
+ */
 final class TransactionEnds {
 
     private TransactionEnds() {}
 
     /**
-     * Has a lock, which the calling thread has just taken, unlocked when the open transaction has ended; unlocks it at
-     * once if that fails.
+     * Registers the unlock of a lock, which the calling thread has just taken, for the end of the open transaction. If
+     * the registration fails, unlocks the lock at once.
      */
     static void unlockAfterCompletion(FencedLock lock) {
         boolean registered = false;
@@ -49,7 +52,7 @@ final class TransactionEnds {
         }
     }
 
-    /** Is called right before the commit, after all synchronizations. */
+    /** Checks the enclosing locks. Spring calls it directly before the commit, after all synchronizations. */
     private static final class Asking implements TransactionExecutionListener {
 
         @Override
@@ -59,11 +62,12 @@ final class TransactionEnds {
     }
 
     /**
-     * Unlocks after all others have been told of the end, and lets nothing be committed without the lock. The end of a
-     * transaction of JTA may be told by another thread, as by one that rolls back what took too long.
+     * Unlocks after all other synchronizations of the transaction's end, and permits no commit without the lock. The
+     * end of a JTA transaction may be reported on another thread, for instance on a thread that rolls back transactions
+     * after a timeout.
      */
     private static final class Unlocking implements TransactionSynchronization {
-        // No record: of two that are equal Spring would know one.
+        // This class is no record: Spring would register only one of two equal objects.
 
         private final FencedLock lock;
         private final Thread holder = Thread.currentThread();
@@ -82,7 +86,8 @@ final class TransactionEnds {
             if (Thread.currentThread() == holder) {
                 lock.unlock();
             } else if (!(lock instanceof RedisReentrantLock ours) || ours.getOwner() == holder) {
-                // Else it would last as long as that thread.
+                // Force the lock open: otherwise the hold would be renewed until its thread ends, since only that
+                // thread could unlock it.
                 boolean unused = lock.forceUnlock();
             }
         }

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Has Spring Boot show a wrong property as a description and an action, without a stack trace. */
+/** Lets Spring Boot show a wrong property as a description and an action, without a stack trace. */
 final class WrongPropertyAnalyzer extends AbstractFailureAnalyzer<WrongPropertyAnalyzer.WrongProperty> {
 
     /** A property that cannot work, and what to do about it. */

@@ -245,7 +245,7 @@ class LockedAttributesTest {
         assertThatThrownBy(job::byQuorum)
                 .isInstanceOf(UnsupportedOperationException.class)
                 .hasMessageContaining("Job.byQuorum()")
-                .hasMessageContaining("which a quorum does not offer");
+                .hasMessageContaining("which a quorum does not support");
         assertThat(runs).hasValue(0);
     }
 

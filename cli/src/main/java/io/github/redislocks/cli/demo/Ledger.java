@@ -7,13 +7,13 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The sales that were recorded, in the order in which they were recorded, and the rules that they are held to.
+ * The recorded sales in their order, and the rules that they must follow.
  *
- * @param stock how many items there were to sell
+ * @param stock the number of items for sale
  */
 record Ledger(int stock, List<Entry> entries) {
 
-    /** The token of a sale that held no lock. */
+    /** The token of a sale without the lock. */
     static final long NO_TOKEN = 0;
 
     Ledger {
@@ -59,7 +59,7 @@ record Ledger(int stock, List<Entry> entries) {
         return firstTokenThatDoesNotIncrease() < 0;
     }
 
-    /** The errors, each in a sentence that names the first place to look at; empty if there are none. */
+    /** The broken rules, each as a sentence that names the first entry that breaks it; empty if there are none. */
     List<String> violations() {
         List<String> violations = new ArrayList<>();
         if (oversold() > 0) {

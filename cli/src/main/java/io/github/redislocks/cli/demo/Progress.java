@@ -6,7 +6,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** The live line of one sale: a view of Redis, several times a second on a terminal and once a second elsewhere. */
+/**
+ * The live line of one sale. It shows the state in Redis, several times a second on a terminal and otherwise once a
+ * second.
+ */
 final class Progress implements AutoCloseable {
 
     private static final long TERMINAL_PERIOD_MILLIS = 100;
@@ -22,7 +25,7 @@ final class Progress implements AutoCloseable {
         return thread;
     });
 
-    /** Of the last view; once started, the timer's thread alone uses them. */
+    /** The state at the previous update. After the start only the timer's thread uses these fields. */
     private int lastSold;
 
     private long lastNanos;
@@ -33,14 +36,14 @@ final class Progress implements AutoCloseable {
         this.plan = plan;
     }
 
-    @SuppressWarnings("FutureReturnValueIgnored") // show() keeps its failures to itself.
+    @SuppressWarnings("FutureReturnValueIgnored") // show() throws no exceptions.
     void start() {
         lastNanos = System.nanoTime();
         long periodMillis = screen.isTerminal() ? TERMINAL_PERIOD_MILLIS : PLAIN_PERIOD_MILLIS;
         timer.scheduleAtFixedRate(this::show, periodMillis, periodMillis, TimeUnit.MILLISECONDS);
     }
 
-    /** How to call a process from now on. */
+    /** Sets the name by which a process is shown. */
     void name(long pid, String name) {
         processNames.put(pid, name);
     }
@@ -49,7 +52,7 @@ final class Progress implements AutoCloseable {
         try {
             screen.live(view());
         } catch (RuntimeException e) {
-            // A bad view must not end the timer, which drops a task that throws.
+            // Catch the exception: the timer would end a task that throws.
             screen.say(plan.title() + ": no view of Redis: " + e);
         }
     }
@@ -63,7 +66,7 @@ final class Progress implements AutoCloseable {
         if (!plan.locked()) {
             return "%s: sold %d, %d sales/s, stock left %d".formatted(plan.title(), sold, perSecond, shop.stock());
         }
-        // Every acquisition sells one item, save the last one of each thread.
+        // Sales and acquisitions are nearly equal: each acquisition sells one item, except the last one of each thread.
         return "%s: sold %d, %d acquisitions/s, %d waiting, held by %s"
                 .formatted(plan.title(), sold, perSecond, shop.waiters(), holder());
     }
@@ -75,7 +78,7 @@ final class Progress implements AutoCloseable {
                 .orElse("nobody");
     }
 
-    /** Ends the live line; returns when nothing more will be shown. */
+    /** Ends the live line. Nothing is shown after this method has returned. */
     @Override
     public void close() {
         timer.shutdownNow();

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The sale of a stock by several JVMs, from their start to the last item; one of them may be killed on the way. */
+/** The sale of a stock by several JVMs, from their start to the last item. One of them may be killed meanwhile. */
 final class Sale {
 
     static final int STOCK = 2_000;
@@ -33,12 +33,12 @@ final class Sale {
     }
 
     /**
-     * How to sell.
+     * The settings of a sale.
      *
-     * @param title what to call this sale on the screen
-     * @param keyPrefix what all its keys in Redis begin with
-     * @param locked whether under the lock
-     * @param strict whether the rules of the ledger must hold
+     * @param title the name of this sale on the screen
+     * @param keyPrefix the beginning of all its keys in Redis
+     * @param locked whether the processes sell under the lock
+     * @param strict whether the rules of the ledger must be kept
      * @param victim the number of the process to kill while it holds the lock; 0 for none
      * @param recordings the folder for a recording of each process
      */
@@ -46,15 +46,15 @@ final class Sale {
             String title, String keyPrefix, boolean locked, boolean strict, int victim, Optional<Path> recordings) {}
 
     /**
-     * What came of it.
+     * The result of a sale.
      *
-     * @param duration from the opening to the end of the last process
-     * @param recovery from the kill to the next hold of another process, if one was killed
+     * @param duration the time from the opening to the end of the last process
+     * @param recovery the time from the kill until another process held the lock; empty if no process was killed
      */
     record Result(Plan plan, Ledger ledger, Duration duration, Optional<Duration> recovery) {}
 
     /**
-     * Sells all.
+     * Sells all items.
      *
      * @throws AssertionError if a process does not do its part in time
      */

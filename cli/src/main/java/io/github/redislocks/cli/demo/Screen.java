@@ -9,7 +9,7 @@ final class Screen {
 
     private static final String START_OF_LINE = "\r";
     private static final String CLEAR_TO_END = "\u001b[K";
-    /** A live line that is too wide is cut: one that went on below could not be rewritten. */
+    /** Cuts a live line that is too wide: if it continued in the next row, it could not be rewritten. */
     private static final String WRAP_OFF = "\u001b[?7l";
 
     private static final String WRAP_ON = "\u001b[?7h";
@@ -27,7 +27,7 @@ final class Screen {
         return new Screen(System.out, !"dumb".equals(System.getenv("TERM")) && isStandardOutputTerminal());
     }
 
-    /** Asks the system: System.console() answers for the input too, and says yes to anything from JDK 22 on. */
+    /** Asks the system, because System.console() also depends on the input, and is never null from JDK 22 on. */
     private static boolean isStandardOutputTerminal() {
         try {
             return new ProcessBuilder("test", "-t", "1").inheritIO().start().waitFor() == 0;

@@ -14,10 +14,10 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** A {@link StockWorker} in a process of its own, of the same Java and class path. It ends with this one. */
+/** A {@link StockWorker} in a process of its own, with the same Java and class path. It ends when this process ends. */
 final class SellerJvm implements AutoCloseable {
 
-    /** The environment variable that says where Redis is: others can read the arguments of a process. */
+    /** The environment variable with the URL of Redis. It is no argument, because other users can read arguments. */
     static final String URL = "REDIS_LOCKS_DEMO_URL";
 
     private static final String END = "";
@@ -32,7 +32,7 @@ final class SellerJvm implements AutoCloseable {
         Runtime.getRuntime().addShutdownHook(atExit);
     }
 
-    /** Options: of the JVM. */
+    /** Starts a process; {@code options} are options of its JVM. */
     static SellerJvm start(String url, List<String> options, Orders orders) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -58,16 +58,16 @@ final class SellerJvm implements AutoCloseable {
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
             in.lines().forEach(lines::add);
         } catch (IOException | UncheckedIOException e) {
-            // The process was killed.
+            // Ignored: the process was killed.
         } finally {
             lines.add(END);
         }
     }
 
     /**
-     * Waits until the process says something.
+     * Waits until the process writes the given line.
      *
-     * @throws AssertionError if it does not in time, or ends
+     * @throws AssertionError if the process does not write it in time, or ends
      */
     void awaitLine(String line, Duration timeout) throws InterruptedException {
         long end = System.nanoTime() + timeout.toNanos();
@@ -87,9 +87,9 @@ final class SellerJvm implements AutoCloseable {
     }
 
     /**
-     * Waits for its end, and returns what it ended with.
+     * Waits for the end of the process, and returns its exit code.
      *
-     * @throws AssertionError if it does not end in time
+     * @throws AssertionError if the process does not end in time
      */
     int awaitExit(Duration timeout) throws InterruptedException {
         if (!process.waitFor(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
@@ -108,7 +108,7 @@ final class SellerJvm implements AutoCloseable {
         try {
             Runtime.getRuntime().removeShutdownHook(atExit);
         } catch (IllegalStateException alreadyEnding) {
-            // The JVM runs the hook already.
+            // Ignored: this JVM is ending, and already runs the hook.
         }
     }
 }

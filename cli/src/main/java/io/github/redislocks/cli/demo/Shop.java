@@ -17,12 +17,12 @@ final class Shop implements AutoCloseable {
     static final String LOCK = "stock";
 
     private static final int OPENING_SECONDS = 30;
-    /** If nobody clears it, as after a signal. */
+    /** After this time the data expire if nobody deletes them, for instance after a signal. */
     private static final long KEPT_SECONDS = 3_600;
 
     private final String prefix;
     private final String uri;
-    /** A connection for each thread: a pool would need a library more. */
+    /** The connection of each thread: a pool would need one more library. */
     private final ConcurrentMap<Thread, Jedis> connections = new ConcurrentHashMap<>();
 
     Shop(String uri, String prefix) {
@@ -35,9 +35,9 @@ final class Shop implements AutoCloseable {
     }
 
     /**
-     * A connection, made when it is first used.
+     * Makes a connection, which connects at its first use.
      *
-     * @throws IllegalArgumentException if the URL is not that of one server
+     * @throws IllegalArgumentException if the URL does not name one server
      */
     static Jedis connect(String url) {
         RedisUri uri = RedisUri.parse(url);
@@ -84,7 +84,7 @@ final class Shop implements AutoCloseable {
                 redis().lrange(key("ledger"), 0, -1).stream().map(Entry::parse).toList());
     }
 
-    /** Lets so many processes begin. */
+    /** Lets the processes begin; {@code processes} is their number. */
     void open(int processes) {
         for (int i = 0; i < processes; i++) {
             redis().rpush(key("opening"), "open");
@@ -102,12 +102,12 @@ final class Shop implements AutoCloseable {
         return Optional.ofNullable(redis().hget(lockKey(), "owner")).map(Holder::parse);
     }
 
-    /** How many waiters of other processes stand in line; those behind them in their own process are not counted. */
+    /** The length of the lock's queue in Redis. All threads of a process share one entry. */
     int waiters() {
         return (int) redis().zcard(lockKey() + ":queue");
     }
 
-    /** All there is to see when a sale does not go on. */
+    /** Describes the state in Redis, for a sale that does not go on. */
     String state() {
         try {
             return "keys %s:*, sold %d, stock left %s, lock %s with a lease of %d ms left, in line %s"

@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * The demo: several processes sell a stock, first without a lock and then under it, while one of them is killed with
- * the lock in its hand.
+ * The demo: several processes sell a stock, first without a lock and then under it. In the second sale one process is
+ * killed while it holds the lock.
  */
 public final class StockDemo {
 
@@ -23,10 +23,10 @@ public final class StockDemo {
             "redis-locks-demo:" + UUID.randomUUID().toString().substring(0, 8);
 
     /**
-     * The demo on a server.
+     * Makes the demo for a server.
      *
-     * @param locked whether the second sale is under the lock; else it shows how the check fails
-     * @param recordings a folder for recordings of the second sale, one of each process that is not killed
+     * @param locked whether the second sale is under the lock; if not, the demo shows how the check fails
+     * @param recordings a folder for recordings of the second sale: one for each process that is not killed
      */
     public StockDemo(String url, boolean locked, Optional<Path> recordings) {
         this.url = url;
@@ -34,7 +34,7 @@ public final class StockDemo {
         this.recordings = recordings;
     }
 
-    /** Whether the second sale kept all rules. */
+    /** Runs the demo. Returns whether the second sale kept all rules. */
     public boolean run() throws InterruptedException {
         long begin = System.nanoTime();
         screen.say(
@@ -63,7 +63,7 @@ public final class StockDemo {
         return violations.isEmpty();
     }
 
-    /** Holds a sale and returns its result, or tells why there is none. */
+    /** Runs a sale and returns its result. If it fails, shows why and returns empty. */
     private Optional<Result> hold(Plan plan) throws InterruptedException {
         try (Shop shop = new Shop(url, plan.keyPrefix())) {
             try {

@@ -12,14 +12,14 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * A process that sells: several threads that take items off the stock by reading it and writing it back, which is
- * unsafe without a lock. It says {@value #READY} when it can begin.
+ * A process that sells. Its threads read the stock and write it back reduced by one, which is unsafe without a lock.
+ * The process writes {@value #READY} when it can begin.
  */
 final class StockWorker {
 
     static final String READY = "ready";
 
-    /** Said by a process that was told to stop in the middle of a sale, with the lock in its hand. */
+    /** The line of a process whose orders were to stop in the middle of a sale while it holds the lock. */
     static final String HOLDING = "I hold the lock now";
 
     private final Shop shop;
@@ -35,10 +35,10 @@ final class StockWorker {
     /**
      * The orders of a worker, as the arguments of its main class.
      *
-     * @param keyPrefix what all keys of the sale begin with
+     * @param keyPrefix the beginning of all keys of the sale
      * @param process the number of this process
      * @param locked whether to sell under the lock
-     * @param stopAt the stock from which on to stop in the middle of a sale; -1 for never
+     * @param stopAt the process stops in the middle of a sale once the stock is at most this; -1 for never
      */
     record Orders(String keyPrefix, int process, boolean locked, int stopAt) {
 
@@ -83,7 +83,7 @@ final class StockWorker {
         }
     }
 
-    /** Sells with all threads until each has found that nothing is left. */
+    /** Sells with all threads until each thread has found the stock empty. */
     private void sell(Callable<Boolean> one) throws InterruptedException, ExecutionException {
         Callable<Boolean> all = () -> {
             boolean more = true;

@@ -1,2 +1,2 @@
-/** The demo: what a lock is good for, in processes that can be killed. */
+/** The demo of {@code redis-locks demo}: it shows by processes, one of which is killed, what a lock prevents. */
 package io.github.redislocks.cli.demo;

@@ -13,7 +13,7 @@ import org.springframework.integration.support.locks.LockRegistry;
 import org.springframework.integration.support.locks.RenewableLockRegistry;
 
 /**
- * The locks of {@link Locks} for Spring Integration 7.1, in the place of its {@code RedisLockRegistry}.
+ * A registry of Spring Integration 7.1 with the locks of {@link Locks}, which replaces its {@code RedisLockRegistry}.
  *
  * <pre>{@code
  * @Bean
@@ -22,24 +22,27 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * }
  * }</pre>
  *
- * <p>A hold is renewed while its thread lives, so that no time to live has to be longer than the work; one that names a
- * time to live ends with it. There is no task scheduler to set. A lock object holds nothing, so that none has to be
- * removed. Closing the {@link Locks} is the business of who made it. Thread-safe.
+ * <p>A hold is renewed while its thread lives, so no time to live has to be longer than the work; a hold that is
+ * acquired with a time to live ends with that time. A task scheduler is not needed. Lock objects have no state that has
+ * to be removed. The registry does not close the {@link Locks}. Thread-safe.
  *
- * <p>After a loss {@code unlock()} throws a {@link io.github.redislocks.LockLostException}, and until then every method
- * that locks throws it too ({@link LockOptions#relockAfterLoss}): a {@code LockRegistryLeaderInitiator}, which locks
- * once more at each heartbeat, ends its leadership by that.
+ * <p>After a loss {@code unlock()} throws a {@link io.github.redislocks.LockLostException}. Until that unlock every
+ * method that locks throws the exception too ({@link LockOptions#relockAfterLoss}). So a
+ * {@code LockRegistryLeaderInitiator}, which locks again at each heartbeat, ends its leadership.
  *
  * @since 0.1.0
  */
 public final class RedisLocksRegistry
         implements RenewableLockRegistry<DistributedLock>, ExpirableLockRegistry<DistributedLock> {
 
-    /** Types of keys that have the same text in every JVM. */
+    /** The types of keys whose texts are the same in every JVM. */
     private static final Set<Class<?>> TEXTS =
             Set.of(String.class, UUID.class, Long.class, Integer.class, Short.class, Byte.class, Character.class);
 
-    /** Without them a leader would take a new hold for one more entry into the hold that it has lost. */
+    /**
+     * With relockAfterLoss a leader that has lost its hold would acquire a new one at its heartbeat, and not notice the
+     * loss.
+     */
     private static final LockOptions OPTIONS = LockOptions.defaults().relockAfterLoss(false);
 
     private final Locks locks;
@@ -52,10 +55,10 @@ public final class RedisLocksRegistry
     }
 
     /**
-     * Makes a registry in which the name of a lock is its key behind a prefix and a colon.
+     * Makes a registry in which the name of a lock is a prefix, a colon and its key.
      *
-     * @param registryKey the prefix, by which registries are told apart
-     * @throws IllegalArgumentException if it is empty
+     * @param registryKey the prefix, which must differ between registries
+     * @throws IllegalArgumentException if the prefix is empty
      */
     public RedisLocksRegistry(Locks locks, String registryKey) {
         if (registryKey.isBlank()) {
@@ -71,7 +74,7 @@ public final class RedisLocksRegistry
      * {@inheritDoc}
      *
      * @param lockKey a text, a whole number, a character, a UUID or an enum constant
-     * @throws IllegalArgumentException if it is something else, whose text may differ from one JVM to the next
+     * @throws IllegalArgumentException if the key has another type, whose text may differ between JVMs
      */
     @Override
     public DistributedLock obtain(Object lockKey) {
@@ -79,7 +82,7 @@ public final class RedisLocksRegistry
     }
 
     /**
-     * The lock of a key with all that it can do, such as its fencing token.
+     * Returns the lock of a key with all methods of this library, for instance for its fencing token.
      *
      * @throws IllegalArgumentException as {@link #obtain}
      */
@@ -104,12 +107,12 @@ public final class RedisLocksRegistry
     }
 
     /**
-     * Makes sure that the calling thread holds the lock, and begins its lease anew. Of a hold without a time to live
-     * the watchdog does that anyway.
+     * Checks that the calling thread holds the lock, and starts its lease again. A hold without a time to live is
+     * renewed in the background anyway.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock; a
-     *     {@link io.github.redislocks.LockLostException} if it did and has lost it
-     * @throws io.github.redislocks.LockUnavailableException if Redis does not answer; the hold is as it was
+     *     {@link io.github.redislocks.LockLostException} if the thread held the lock and has lost it
+     * @throws io.github.redislocks.LockUnavailableException if Redis does not answer; the hold is unchanged then
      */
     @Override
     public void renewLock(Object lockKey) {
@@ -117,7 +120,7 @@ public final class RedisLocksRegistry
     }
 
     /**
-     * Has the calling thread's hold last for the given time at least; a longer hold is not shortened.
+     * Extends the calling thread's hold, so that it lasts at least for the given time. Never shortens a hold.
      *
      * @param ttl 100 ms to 24 h
      * @throws IllegalMonitorStateException as {@link #renewLock(Object)}
@@ -130,16 +133,16 @@ public final class RedisLocksRegistry
 
     private static void renew(FencedLock lock) {
         lock.ensureHeld();
-        // By a re-entry, which throws if the lock was lost meanwhile.
+        // Renew by a re-entry, which throws if the lock was lost meanwhile.
         boolean unused = lock.tryLock();
         lock.unlock();
     }
 
-    /** Does nothing: a lock object holds nothing, and this registry keeps none. */
+    /** Does nothing: this registry stores no lock objects. */
     @Override
     public void expireUnusedOlderThan(long age) {}
 
-    /** As {@link LockRegistry} has it, for people. */
+    /** Describes the registry, for people. */
     @Override
     public String toString() {
         return "RedisLocksRegistry[" + prefix + "…]";

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import org.springframework.integration.support.locks.DistributedLock;
 
-/** A lock as Spring Integration wants it, whose methods with a time to live are those with a lease. */
+/** A lock of Spring Integration. Its methods with a time to live call the methods with a lease. */
 final class RegisteredLock implements DistributedLock {
 
     private final FencedLock fenced;

@@ -1,4 +1,4 @@
-/** Spring Integration: a registry of locks; optional. Knows the public types of the library, and nothing else of it. */
+/** A registry of locks for Spring Integration. This package uses only public types of the library. */
 @NullMarked
 package io.github.redislocks.spring.integration;
 
