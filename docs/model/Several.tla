@@ -170,7 +170,7 @@ Deliver(m) ==
     /\ UNCHANGED <<srv, strays, taken, faults>>
 
 \* Timed out, interrupted or cancelled: nothing of it stays, neither what it got nor the place of the next.
-\* @lua leave.lua @java SeveralLocks#giveBack
+\* @lua leave.lua @java SeveralExits#giveBack
 GiveUp(c) ==
     LET me == cl[c]
         names == CASE Broken = "partKept" -> {Wanted(me)} [] Broken = "placeKept" -> Got(me) [] OTHER -> NamesOf(me)
@@ -179,7 +179,7 @@ GiveUp(c) ==
     /\ cl' = [cl EXCEPT ![c] = Ended(me, "idle", names)]
     /\ UNCHANGED <<srv, mail, strays, taken, faults>>
 
-\* @lua release.lua @java SeveralLocks#release
+\* @lua release.lua @java SeveralExits#release
 Release(c) ==
     /\ cl[c].st = "held"
     /\ cl' = [cl EXCEPT ![c] = Ended(@, "idle", NamesOf(cl[c]))]

@@ -290,7 +290,7 @@ public final class LockClient {
         for (String name : sorted) {
             parts.add(lock(name, fair, own.withResidency(Duration.ZERO)));
         }
-        return new SeveralLocks(parts, own, clock, owners, engine, together, handoff, watchdog);
+        return new SeveralLocks(parts, own, engine, together);
     }
 
     /** Makes a Condition of a lock with the given id. */

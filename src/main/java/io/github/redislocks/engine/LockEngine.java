@@ -10,7 +10,9 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Acquisitions;
+import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.WaitingParts;
+import io.github.redislocks.watchdog.Watchdog;
 
 /**
  * Acquires, re-enters and releases locks, and notices their loss; written once for every kind of lock.
@@ -34,6 +36,9 @@ public final class LockEngine {
     /** How holds end. */
     final Exits exits;
 
+    final Owners owners;
+    final Handoff handoff;
+    final Watchdog watchdog;
     private final Clock clock;
     private final Settings settings;
     private final Redis redis;
@@ -45,6 +50,9 @@ public final class LockEngine {
         this.settings = access.settings();
         this.redis = access.redis();
         this.losses = parts.losses();
+        this.owners = owners;
+        this.handoff = parts.handoff();
+        this.watchdog = parts.watchdog();
         this.exits = new Exits(access, parts, events);
         this.entries = new Entries(access, parts, owners, acquisitions, events);
     }

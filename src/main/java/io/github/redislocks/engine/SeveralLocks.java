@@ -1,12 +1,8 @@
 package io.github.redislocks.engine;
 
-import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
-import io.github.redislocks.engine.Exits.Ending;
 import io.github.redislocks.lease.Losses;
-import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
@@ -17,13 +13,10 @@ import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.Together;
 import io.github.redislocks.watchdog.Watchdog;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -52,30 +45,20 @@ public final class SeveralLocks {
     private final Clock clock;
     private final Owners owners;
     private final Entries entries;
-    private final Exits exits;
+    private final SeveralExits exits;
     private final Together together;
-    private final Handoff handoff;
     private final Watchdog watchdog;
 
-    SeveralLocks(
-            List<Sync> parts,
-            Settings own,
-            Clock clock,
-            Owners owners,
-            LockEngine engine,
-            Together together,
-            Handoff handoff,
-            Watchdog watchdog) {
+    SeveralLocks(List<Sync> parts, Settings own, LockEngine engine, Together together) {
         this.parts = List.copyOf(parts);
         this.names = parts.stream().map(part -> part.keys().name()).toList();
         this.own = own;
-        this.clock = clock;
-        this.owners = owners;
+        this.clock = engine.clock();
+        this.owners = engine.owners;
         this.entries = engine.entries;
-        this.exits = engine.exits;
+        this.exits = new SeveralExits(this.parts, engine, together);
         this.together = together;
-        this.handoff = handoff;
-        this.watchdog = watchdog;
+        this.watchdog = engine.watchdog;
     }
 
     /** The locks, in the order of their names. */
@@ -134,15 +117,13 @@ public final class SeveralLocks {
                 return null;
             }
             all = areHeld(had);
-            boolean again = limit.waits() && limit.remaining(clock.nanoTime()) > 0;
-            return all ? had : again ? LOST : null;
-        } catch (Error e) {
-            strand(had);
-            all = true;
-            throw e;
+            if (all) {
+                return had;
+            }
+            return limit.waits() && limit.remaining(clock.nanoTime()) > 0 ? LOST : null;
         } finally {
             if (!all) {
-                giveBack(had, limit);
+                exits.giveBack(had, limit);
             }
         }
     }
@@ -204,8 +185,7 @@ public final class SeveralLocks {
             }
         }
         if (!(answer instanceof Answer.Granted)) {
-            giveBack(had, limit);
-            Arrays.fill(had, null);
+            exits.giveBack(had, limit);
         }
         return answer;
     }
@@ -249,16 +229,10 @@ public final class SeveralLocks {
                 watchdog.wakeAt(hold.warningNanos());
             }
         }
-        long by = byNanos(limit);
+        long by = exits.byNanos(limit);
         for (int i = 0; i < last && !renewed; i++) {
             parts.get(i).fix(had[i], by);
         }
-    }
-
-    /** The time by which the requests after the last acquisition must be answered. */
-    private long byNanos(WaitLimit limit) {
-        long now = clock.nanoTime();
-        return now + limit.timeoutNanos(now, own.commandTimeoutNanos());
     }
 
     /** Whether all holds are valid now. */
@@ -298,43 +272,6 @@ public final class SeveralLocks {
         return least;
     }
 
-    private void giveBack(@Nullable Held[] had, WaitLimit limit) {
-        try {
-            List<Hold> ending = new ArrayList<>(had.length);
-            List<Sync> ends = new ArrayList<>(had.length);
-            long by = byNanos(limit);
-            for (int i = had.length - 1; i >= 0; i--) {
-                Held held = had[i];
-                if (held == null) {
-                    continue;
-                }
-                if (parts.get(i).undo(held, by)) {
-                    had[i] = null;
-                } else {
-                    ending.add((Hold) held);
-                    ends.add(parts.get(i));
-                }
-            }
-            handoff.giveBack(ending, by);
-            for (int i = 0; i < ends.size(); i++) {
-                exits.released(ends.get(i), ending.get(i), clock.nanoTime());
-            }
-        } catch (Throwable e) {
-            strand(had);
-            throw e;
-        }
-    }
-
-    /** Leaves the acquired locks to the watchdog, after an error. */
-    private void strand(@Nullable Held[] had) {
-        for (int i = 0; i < had.length; i++) {
-            Held held = had[i];
-            if (held != null) {
-                parts.get(i).strand(held, held.count());
-            }
-        }
-    }
-
     /** The calling thread's possession of each lock, valid or lost; throws if one is missing. */
     public Held[] possessions() {
         Held[] held = new Held[parts.size()];
@@ -345,123 +282,15 @@ public final class SeveralLocks {
     }
 
     /**
-     * Releases all holds: the locks without waiters by one request, then the others one by one, the last first. If
-     * releases fail, throws afterwards: the first loss, with the others as suppressed exceptions; but an Error before
-     * any loss. Waits for one command timeout at most.
+     * Releases all holds: the locks without waiters by one request, then the others one by one, the last first. If some
+     * were lost, then throws the first loss, with the others as suppressed exceptions. Waits for one command timeout at
+     * most.
      *
      * @param keptMillis how long after the beginning of the holds the locks stay taken; 0 to free them at once, which
      *     is always so for holds of threads
      */
     public void release(Held[] held, long keptMillis) {
-        keepFor(held, keptMillis);
-        long by;
-        @Nullable Ending[] begun;
-        Freed freed;
-        try {
-            StackSpace.ensure();
-            by = clock.nanoTime() + own.commandTimeoutNanos();
-            begun = new Ending[held.length];
-            freed = keptMillis > 0 ? Freed.NONE : freeTogether(held, begun, by);
-        } catch (Throwable e) {
-            strand(held);
-            throw e;
-        }
-        RuntimeException lost = null;
-        Error met = null;
-        for (int i = held.length - 1; i >= 0; i--) {
-            Held hold = held[i];
-            int count = hold.count();
-            try {
-                Ending ending = begun[i];
-                if (keptMillis > 0) {
-                    exits.releaseHandle(parts.get(i), (Hold) hold, keptMillis, by);
-                } else if (ending == null) {
-                    parts.get(i).unlock(hold, by);
-                } else if (freed.has(hold)) {
-                    exits.freed(parts.get(i), ending);
-                } else {
-                    exits.end(parts.get(i), ending, freed.mayHaveRun(), freed.failure);
-                }
-            } catch (LockLostException e) {
-                lost = lost == null ? e : with(lost, e);
-            } catch (RuntimeException e) {
-                // No release is known to throw this. If one does, the other locks must be released nevertheless.
-                parts.get(i).strand(hold, count);
-                lost = lost == null ? e : with(lost, e);
-            } catch (Error e) {
-                parts.get(i).strand(hold, count);
-                met = e;
-            }
-        }
-        if (met != null) {
-            throw met;
-        }
-        if (lost != null) {
-            throw lost;
-        }
-    }
-
-    /** Notes first how long the locks stay taken, so that the watchdog knows the time after an error. */
-    private static void keepFor(Held[] held, long keptMillis) {
-        for (int i = 0; keptMillis > 0 && i < held.length; i++) {
-            ((Hold) held[i]).keepFor(keptMillis);
-        }
-    }
-
-    /** The outcome of the request that frees several locks: the holds, and the answer, if there was one. */
-    private record Freed(
-            List<Hold> holds,
-            @Nullable Reply reply,
-            @Nullable RedisException failure) {
-
-        static final Freed NONE = new Freed(List.of(), null, null);
-
-        boolean has(Held hold) {
-            return reply != null && Answer.isFreed(reply, holds.indexOf(hold));
-        }
-
-        boolean mayHaveRun() {
-            return reply != null && reply.resent();
-        }
-    }
-
-    /**
-     * Frees the locks without waiters by one request.
-     *
-     * @param begun receives the holds whose release has begun
-     */
-    private Freed freeTogether(Held[] held, @Nullable Ending[] begun, long by) {
-        if (!together.isPossible(held.length)) {
-            return Freed.NONE;
-        }
-        List<Hold> ending = new ArrayList<>(held.length);
-        long sent = clock.nanoTime();
-        for (int i = 0; i < held.length; i++) {
-            if (held[i] instanceof Hold hold && exits.mayEndWithOthers(parts.get(i), hold)) {
-                begun[i] = exits.beginEnd(hold, sent, by);
-                if (begun[i] != null) {
-                    ending.add(hold);
-                }
-            }
-        }
-        return ending.isEmpty() ? Freed.NONE : free(ending, by - sent);
-    }
-
-    private Freed free(List<Hold> ending, long timeoutNanos) {
-        try {
-            return new Freed(ending, together.free(ending, timeoutNanos), null);
-        } catch (RedisException e) {
-            return new Freed(ending, null, e);
-        }
-    }
-
-    private static RuntimeException with(RuntimeException first, RuntimeException other) {
-        try {
-            first.addSuppressed(other);
-        } catch (OutOfMemoryError e) {
-            // Ignored: the caller gets only one of the losses, and the other locks still have to be released.
-        }
-        return first;
+        exits.release(held, keptMillis);
     }
 
     /**
@@ -470,41 +299,6 @@ public final class SeveralLocks {
      * @param onEnd called once with whether all were released without a loss, on the executor of handles
      */
     public void releaseLater(Held[] held, long keptMillis, Consumer<Boolean> onEnd) {
-        keepFor(held, keptMillis);
-        int next = held.length - 1;
-        try {
-            StackSpace.ensure();
-            Ends ends = new Ends(held.length, onEnd);
-            for (; next >= 0; next--) {
-                exits.releaseHandleLater(parts.get(next), (Hold) held[next], keptMillis, ends);
-            }
-        } finally {
-            for (; next >= 0; next--) {
-                parts.get(next).strand(held[next], 1);
-            }
-        }
-    }
-
-    /** Counts the ends of several releases, and reports the last. */
-    private static final class Ends implements Consumer<Boolean> {
-
-        private final AtomicInteger left;
-        private final Consumer<Boolean> onEnd;
-        private volatile boolean inGoodOrder = true;
-
-        Ends(int count, Consumer<Boolean> onEnd) {
-            this.left = new AtomicInteger(count);
-            this.onEnd = onEnd;
-        }
-
-        @Override
-        public void accept(Boolean released) {
-            if (!released) {
-                inGoodOrder = false;
-            }
-            if (left.decrementAndGet() == 0) {
-                onEnd.accept(inGoodOrder);
-            }
-        }
+        exits.releaseLater(held, keptMillis, onEnd);
     }
 }

@@ -1,0 +1,231 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.engine.Exits.Ending;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Answer;
+import io.github.redislocks.state.Held;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.Together;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How several locks of one owner end: released, or given back by a call that did not get all. After an error the
+ * watchdog releases those that are left.
+ */
+final class SeveralExits {
+
+    private final List<Sync> parts;
+    private final Exits exits;
+    private final Clock clock;
+    private final Handoff handoff;
+    private final Together together;
+    private final long commandTimeoutNanos;
+
+    SeveralExits(List<Sync> parts, LockEngine engine, Together together) {
+        this.parts = parts;
+        this.exits = engine.exits;
+        this.clock = engine.clock();
+        this.handoff = engine.handoff;
+        this.together = together;
+        this.commandTimeoutNanos = engine.commandTimeoutNanos();
+    }
+
+    /** The time by which the requests after the last acquisition must be answered. */
+    long byNanos(WaitLimit limit) {
+        long now = clock.nanoTime();
+        return now + limit.timeoutNanos(now, commandTimeoutNanos);
+    }
+
+    /** Gives back what a call has acquired that did not get all, and empties the array. */
+    void giveBack(@Nullable Held[] had, WaitLimit limit) {
+        try {
+            long by = byNanos(limit);
+            List<Hold> ending = new ArrayList<>(had.length);
+            List<Sync> ends = new ArrayList<>(had.length);
+            for (int i = had.length - 1; i >= 0; i--) {
+                Held held = had[i];
+                if (held == null) {
+                    continue;
+                }
+                if (parts.get(i).undo(held, by)) {
+                    had[i] = null;
+                } else {
+                    ending.add((Hold) held);
+                    ends.add(parts.get(i));
+                }
+            }
+            handoff.giveBack(ending, by);
+            for (int i = 0; i < ends.size(); i++) {
+                exits.released(ends.get(i), ending.get(i), clock.nanoTime());
+            }
+            Arrays.fill(had, null);
+        } finally {
+            for (int i = 0; i < had.length; i++) {
+                Held left = had[i];
+                if (left != null) {
+                    parts.get(i).strand(left, left.count());
+                }
+            }
+        }
+    }
+
+    /** As {@link SeveralLocks#release}. */
+    void release(Held[] held, long keptMillis) {
+        keepFor(held, keptMillis);
+        int next = held.length - 1;
+        int count = held[next].count();
+        RuntimeException met = null;
+        try {
+            StackSpace.ensure();
+            long by = clock.nanoTime() + commandTimeoutNanos;
+            @Nullable Ending[] begun = new Ending[held.length];
+            Freed freed = keptMillis > 0 ? Freed.NONE : freeTogether(held, begun, by);
+            for (; next >= 0; next--) {
+                Sync part = parts.get(next);
+                Ending ending = begun[next];
+                count = held[next].count();
+                try {
+                    if (keptMillis > 0) {
+                        exits.releaseHandle(part, (Hold) held[next], keptMillis, by);
+                    } else if (ending == null) {
+                        part.unlock(held[next], by);
+                    } else if (freed.has(held[next])) {
+                        exits.freed(part, ending);
+                    } else {
+                        exits.end(part, ending, freed.mayHaveRun(), freed.failure);
+                    }
+                } catch (RuntimeException e) {
+                    if (!(e instanceof LockLostException)) {
+                        // No release is known to throw this. If one does, the other locks are released nevertheless.
+                        part.strand(held[next], count);
+                    }
+                    if (met == null) {
+                        met = e;
+                    } else {
+                        met.addSuppressed(e);
+                    }
+                }
+            }
+        } finally {
+            strand(held, next, count);
+        }
+        if (met != null) {
+            throw met;
+        }
+    }
+
+    /** As {@link SeveralLocks#releaseLater}. */
+    void releaseLater(Held[] held, long keptMillis, Consumer<Boolean> onEnd) {
+        keepFor(held, keptMillis);
+        int next = held.length - 1;
+        try {
+            StackSpace.ensure();
+            Ends ends = new Ends(held.length, onEnd);
+            for (; next >= 0; next--) {
+                exits.releaseHandleLater(parts.get(next), (Hold) held[next], keptMillis, ends);
+            }
+        } finally {
+            strand(held, next, 1);
+        }
+    }
+
+    /**
+     * Leaves the releases that an error has prevented to the watchdog.
+     *
+     * @param last the last of these locks; -1 if there is none
+     * @param count how often the last was held before its release began
+     */
+    private void strand(Held[] held, int last, int count) {
+        for (int i = last; i >= 0; i--) {
+            parts.get(i).strand(held[i], i == last ? count : held[i].count());
+        }
+    }
+
+    /** Notes first how long the locks stay taken, so that the watchdog knows the time after an error. */
+    private static void keepFor(Held[] held, long keptMillis) {
+        for (int i = 0; keptMillis > 0 && i < held.length; i++) {
+            ((Hold) held[i]).keepFor(keptMillis);
+        }
+    }
+
+    /** The outcome of the request that frees several locks: the holds, and the answer, if there was one. */
+    private record Freed(
+            List<Hold> holds,
+            @Nullable Reply reply,
+            @Nullable RedisException failure) {
+
+        static final Freed NONE = new Freed(List.of(), null, null);
+
+        boolean has(Held hold) {
+            return reply != null && Answer.isFreed(reply, holds.indexOf(hold));
+        }
+
+        boolean mayHaveRun() {
+            return reply != null && reply.resent();
+        }
+    }
+
+    /**
+     * Frees the locks without waiters by one request.
+     *
+     * @param begun receives the holds whose release has begun
+     */
+    private Freed freeTogether(Held[] held, @Nullable Ending[] begun, long by) {
+        if (!together.isPossible(held.length)) {
+            return Freed.NONE;
+        }
+        List<Hold> ending = new ArrayList<>(held.length);
+        long sent = clock.nanoTime();
+        for (int i = 0; i < held.length; i++) {
+            if (held[i] instanceof Hold hold && exits.mayEndWithOthers(parts.get(i), hold)) {
+                begun[i] = exits.beginEnd(hold, sent, by);
+                if (begun[i] != null) {
+                    ending.add(hold);
+                }
+            }
+        }
+        return ending.isEmpty() ? Freed.NONE : free(ending, by - sent);
+    }
+
+    private Freed free(List<Hold> ending, long timeoutNanos) {
+        try {
+            return new Freed(ending, together.free(ending, timeoutNanos), null);
+        } catch (RedisException e) {
+            return new Freed(ending, null, e);
+        }
+    }
+
+    /** Counts the ends of several releases, and reports the last. */
+    private static final class Ends implements Consumer<Boolean> {
+
+        private final AtomicInteger left;
+        private final Consumer<Boolean> onEnd;
+        private volatile boolean inGoodOrder = true;
+
+        Ends(int count, Consumer<Boolean> onEnd) {
+            this.left = new AtomicInteger(count);
+            this.onEnd = onEnd;
+        }
+
+        @Override
+        public void accept(Boolean released) {
+            if (!released) {
+                inGoodOrder = false;
+            }
+            if (left.decrementAndGet() == 0) {
+                onEnd.accept(inGoodOrder);
+            }
+        }
+    }
+}
