@@ -429,6 +429,19 @@ class RenewalsTest {
     }
 
     @Test
+    void renewalThatMeetsAnError_keepsNoOtherHoldFromBeingRenewed() {
+        Hold hold = hold(new Owner("a:1"), 2 * LEASE, true, start);
+        Hold other = hold(new Owner("a:1"), 3 * LEASE, true, start);
+        assertThatThrownBy(() -> renewals.inspect(start, start, (lock, job) -> {
+                    if (due.put(lock, job) == null && due.size() == 1) {
+                        throw new OutOfMemoryError("of the test");
+                    }
+                }))
+                .isInstanceOf(OutOfMemoryError.class);
+        assertThat(due).containsOnlyKeys(hold.lock(), other.lock());
+    }
+
+    @Test
     void failover_hasEachHoldRenewedAtOnce() {
         Hold hold = hold(RENEWAL);
         walk();

@@ -1,0 +1,68 @@
+package io.github.redislocks.lease;
+
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import java.util.Comparator;
+
+/** The records of holds that were lost, until their owners have unlocked or have ended. Used by the watchdog only. */
+final class LostHolds {
+
+    /** The pause before a report that failed is tried again. */
+    private static final long UNTOLD_NANOS = 100_000_000;
+    /** The time between two checks whether the thread of a lost hold is still alive. */
+    static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
+
+    private final Holds holds;
+    private final Losses losses;
+    private final int remembered;
+    /** The number of records that this inspection has found. */
+    private int found;
+
+    /** Makes the records; {@code remembered} is how many are kept. */
+    LostHolds(Holds holds, Losses losses, int remembered) {
+        this.holds = holds;
+        this.losses = losses;
+        this.remembered = remembered;
+    }
+
+    /**
+     * Keeps the record of a loss while its thread lives, which may still unlock, and repeats a report that an error has
+     * prevented. Returns when to look again.
+     */
+    long inspect(Hold hold, long now) {
+        losses.ended(hold);
+        found++;
+        if (!hold.owner.isAlive()) {
+            holds.forget(hold);
+            return Long.MAX_VALUE;
+        }
+        hold.lossSeen(now);
+        return now + (hold.isUntold() ? UNTOLD_NANOS : LOOK_AGAIN_NANOS);
+    }
+
+    /**
+     * Repeats the report of an earlier loss that an error has prevented, though the thread has locked again. Returns
+     * when to look again.
+     */
+    long inspectBelow(Hold hold, long now) {
+        if (hold.below == null || !hold.below.isUntold()) {
+            return Long.MAX_VALUE;
+        }
+        losses.ended(hold.below);
+        return now + UNTOLD_NANOS;
+    }
+
+    /** Ends the inspection: forgets the records that have been known longest, if there are too many. */
+    void forgetOldest() {
+        int tooMany = found - remembered;
+        found = 0;
+        if (tooMany > 0) {
+            holds.all().stream()
+                    .filter(Hold::isLost)
+                    .sorted(Comparator.comparingLong(Hold::lossSeenNanos))
+                    .limit(tooMany)
+                    .toList()
+                    .forEach(holds::forget);
+        }
+    }
+}
