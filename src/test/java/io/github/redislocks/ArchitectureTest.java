@@ -195,7 +195,7 @@ class ArchitectureTest extends CodeRules {
                         CORE + ".redis.connect.RedisUri",
                         CORE + ".redis.connect.Masters",
                         CORE + ".JedisServers",
-                        CORE + ".RedisLocks");
+                        CORE + ".RedisLocksBuilder");
     }
 
     @Test

@@ -284,6 +284,8 @@ class DrainTest extends FakeTime {
             RedisLocks client = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(), clock);
             client.reentrantLock("job").lock();
             Hold hold = inside(client).holds().all().iterator().next();
+            // A renewal that was sent and not answered.
+            assertThat(hold.beginRenewal()).isTrue();
             inside(client).losses().lose(hold, LockLost.Reason.UNCONFIRMED);
             clients.add(client);
             whileTimePasses(client::close);

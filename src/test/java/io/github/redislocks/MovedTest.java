@@ -2,6 +2,7 @@ package io.github.redislocks;
 
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.redis.Call;
@@ -181,7 +182,7 @@ class MovedTest extends FakeTime {
     }
 
     @Test
-    void tryLockWithoutTime_whoseRequestsAreAllLate_endsAfterACommandTimeout() {
+    void tryLockWithoutTime_whoseRequestsAreAllLate_throwsAfterACommandTimeout() {
         redis.hold(call -> {
             if (verb("acquire").test(call)) {
                 clock.stepServerMillis(3_600_000);
@@ -189,7 +190,7 @@ class MovedTest extends FakeTime {
             return false;
         });
         long began = clock.nanoTime();
-        whileTimePasses(() -> assertThat(takesAtOnce()).isFalse());
+        whileTimePasses(() -> assertThatThrownBy(this::takesAtOnce).isInstanceOf(LockUnavailableException.class));
         assertThat(Duration.ofNanos(clock.nanoTime() - began)).isLessThan(Duration.ofMillis(1_200));
         redis.heal();
         assertThat(takesAtOnce()).isTrue();

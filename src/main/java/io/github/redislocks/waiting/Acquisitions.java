@@ -277,7 +277,9 @@ public final class Acquisitions {
                 return taken(Step.Event.BUSY);
             } else if (answer == Answer.Word.RESIDENT) {
                 return taken(listened ? Step.Event.KEPT : Step.Event.KEPT_UNHEARD);
-            } else if (answer != Answer.Word.LATE) {
+            } else if (answer == Answer.Word.LATE) {
+                pause();
+            } else {
                 throw new IllegalStateException("Redis answered " + answer + " to " + attempt);
             }
             return false;
