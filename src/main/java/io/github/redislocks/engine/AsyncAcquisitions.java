@@ -105,6 +105,7 @@ public final class AsyncAcquisitions {
             owner.wakes(pending);
             pending.begin();
         } catch (Throwable e) {
+            pending.strand();
             open.remove(pending);
             // Report the failure, unless the thread that closes the client has already done so.
             if (pending.told.compareAndSet(false, true)) {
@@ -222,6 +223,8 @@ public final class AsyncAcquisitions {
         private long atNanos;
 
         private volatile boolean ended;
+        /** An error of which the caller has still to be told; or null. */
+        private @Nullable Throwable met;
         /** The next acquisition in the list of signalled ones. */
         private @Nullable Pending behind;
         /** Whether the result for the caller is decided. */
@@ -253,36 +256,37 @@ public final class AsyncAcquisitions {
         private void begin() {
             Attempt next = attempts.make(keys, owner, request, limit);
             attempt = next;
-            try {
-                BatchDriver made = acquisitions.unattended(next, limit);
-                acquisition = made;
-                made.begin();
-            } catch (Error e) {
-                handoff.strand(next);
-                throw e;
-            }
+            acquisition = acquisitions.unattended(next, limit);
+            acquisition.begin();
         }
 
         private void advance() {
             queued.set(false);
-            if (!begun || ended) {
-                return;
-            }
             try {
-                step();
-            } catch (Throwable e) {
-                // Memory or stack may have run out, so call first what allocates nothing.
-                try {
-                    if (acquisition != null) {
-                        acquisition.strand();
-                    }
-                } finally {
-                    if (attempt != null) {
-                        handoff.strand(attempt);
-                    }
-                    fail(e, LockNotAcquired.Outcome.FAILED);
+                Throwable failure = met;
+                if (failure != null) {
+                    fail(failure, LockNotAcquired.Outcome.FAILED);
+                    met = null;
+                } else if (begun && !ended) {
+                    step();
                 }
+            } catch (Throwable e) {
+                // There may be no memory to tell the caller now: a later turn does.
+                met = e;
+                run();
+                strand();
                 throw e;
+            }
+        }
+
+        /** After an error: leaves the attempt, and a hold that the caller will not get, to the watchdog. */
+        private void strand() {
+            // The acquisition first: it notes that a request may have run, which the watchdog needs to know.
+            if (acquisition != null) {
+                acquisition.strand();
+            }
+            if (attempt != null) {
+                handoff.strand(attempt);
             }
         }
 
@@ -365,27 +369,21 @@ public final class AsyncAcquisitions {
 
         private void succeed(Hold hold) {
             MemoryEdge.publish();
-            end();
-            if (!told.compareAndSet(false, true)) {
-                handoff.strand(hold);
-                return;
-            }
-            try {
-                events.notifyHandle(() -> {
-                    try {
-                        if (events.isHeard()) {
-                            events.acquired(keys, hold, beganNanos, call);
-                        }
-                    } finally {
-                        caller.acquired(hold);
+            rest();
+            events.notifyHandle(() -> {
+                if (!isFirstResult()) {
+                    handoff.strand(hold);
+                    return;
+                }
+                try {
+                    if (events.isHeard()) {
+                        events.acquired(keys, hold, beganNanos, call);
                     }
-                });
-            } catch (Throwable e) {
-                handoff.strand(hold);
-                // No memory for a task on the callback thread: run the user's code on this thread rather than never.
-                caller.failed(e);
-                throw e;
-            }
+                } finally {
+                    caller.acquired(hold);
+                }
+            });
+            acquisition = null;
         }
 
         private void fail(Throwable failure, LockNotAcquired.Outcome outcome) {
@@ -393,23 +391,23 @@ public final class AsyncAcquisitions {
         }
 
         private void end(LockNotAcquired.Outcome outcome, Runnable result) {
-            end();
-            if (!told.compareAndSet(false, true)) {
-                return;
-            }
-            try {
-                events.notifyHandle(() -> {
+            rest();
+            events.notifyHandle(() -> {
+                if (isFirstResult()) {
                     try {
                         events.notAcquired(keys, clock, beganNanos, outcome, call);
                     } finally {
                         result.run();
                     }
-                });
-            } catch (Throwable e) {
-                // No memory for a task on the callback thread: run the user's code on this thread rather than never.
-                result.run();
-                throw e;
-            }
+                }
+            });
+            acquisition = null;
+        }
+
+        /** Ends the acquisition; returns true if no other result has been told. */
+        private boolean isFirstResult() {
+            open.remove(this);
+            return told.compareAndSet(false, true);
         }
 
         /** Fails the acquisition, since the client has been closed. */
@@ -417,11 +415,9 @@ public final class AsyncAcquisitions {
             fail(Attempts.closedException(), LockNotAcquired.Outcome.FAILED);
         }
 
-        private void end() {
+        private void rest() {
             ended = true;
-            open.remove(this);
             owner.rests();
-            acquisition = null;
             // After the client is closed, another thread may end this acquisition. That thread must not touch `timed`,
             // which belongs to the loop's thread and is not used any more.
             if (!loop.isClosed()) {
