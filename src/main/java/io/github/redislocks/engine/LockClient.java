@@ -34,6 +34,7 @@ import io.github.redislocks.waiting.Heartbeats;
 import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Lookout;
 import io.github.redislocks.waiting.Mailbox;
+import io.github.redislocks.waiting.Messages;
 import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.waiting.SlowWaits;
 import io.github.redislocks.waiting.Together;
@@ -118,19 +119,9 @@ public final class LockClient {
         this.watchdog = new Watchdog(clock, redis, monitored, settings.commandTimeoutNanos(), threads);
         this.losses = new Losses(clock, localQueue, events, watchdog::wakeNow);
         this.attempts = new Attempts(clock, settings, epoch, watchdog);
-        this.mailbox = new Mailbox(
-                LockKeys.mailbox(settings.keyPrefix(), id),
-                redis,
-                clock,
-                settings.commandTimeoutNanos(),
-                attempts::get,
-                this::opened,
-                this::hasten,
-                attempts::hurry,
-                this::forced,
-                wanted(),
-                settings.watchDeletions() ? this::changed : null,
-                threads);
+        Mailbox.Source source = new Mailbox.Source(
+                LockKeys.mailbox(settings.keyPrefix(), id), redis, clock, settings.commandTimeoutNanos());
+        this.mailbox = new Mailbox(source, new Received(), settings.watchDeletions() ? this::changed : null, threads);
         this.access = new RedisAccess(clock, settings, redis, epoch, serverTimes, monitored, unavailable);
         this.handoff = new Handoff(access, holds, localQueue, attempts, mailbox, watchdog, losses);
         this.settlements = new Settlements(access, holds, attempts, handoff, watchdog);
@@ -148,44 +139,46 @@ public final class LockClient {
         this.failoverGuard = new FailoverGuard(id, access, watchdog, attempts);
     }
 
-    /** Asks Redis about everything that messages may have said while the mailbox was not open. */
-    private void opened(boolean again) {
-        if (again) {
-            attempts.hurry();
+    /** Passes messages to the parts of the client, some of which are made after the mailbox. */
+    private final class Received implements Messages {
+
+        @Override
+        public @Nullable Attempt attempt(long number) {
+            return attempts.get(number);
         }
-        // With watchDeletions, every new subscription has Redis asked about all holds anyway.
-        if (!settings.watchDeletions() && renewals.askForHandles()) {
-            watchdog.wakeAt(0);
+
+        /** Asks Redis about everything that messages may have said while the mailbox was not open. */
+        @Override
+        public void opened(boolean again) {
+            if (again) {
+                attempts.hurry();
+            }
+            // With watchDeletions, every new subscription has Redis asked about all holds anyway.
+            if (!settings.watchDeletions() && renewals.askForHandles()) {
+                watchdog.wakeAt(0);
+            }
         }
-    }
 
-    private void hasten(long attempt) {
-        handoff.hasten(attempt);
-    }
+        @Override
+        public void grantedToNobody(long attempt) {
+            handoff.hasten(attempt);
+        }
 
-    /** Forwards to the layer, which is made after the mailbox. */
-    private Wanted wanted() {
-        return new Wanted() {
-            @Override
-            public void byWaiter(String lock, long attempt) {
-                layer.byWaiter(lock, attempt);
+        @Override
+        public void doubted(Attempt attempt) {
+            attempts.hurry(attempt);
+        }
+
+        @Override
+        public void forced(long attempt, long token) {
+            if (renewals.askAtOnce(attempt, token)) {
+                watchdog.wakeAt(0);
             }
+        }
 
-            @Override
-            public void byTry(String lock, String clientId, long attempt) {
-                layer.byTry(lock, clientId, attempt);
-            }
-
-            @Override
-            public void byAttempt(LockKeys keys) {
-                layer.byAttempt(keys);
-            }
-        };
-    }
-
-    private void forced(long attempt, long token) {
-        if (renewals.askAtOnce(attempt, token)) {
-            watchdog.wakeAt(0);
+        @Override
+        public Wanted wanted() {
+            return layer;
         }
     }
 

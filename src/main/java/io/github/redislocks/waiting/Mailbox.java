@@ -11,9 +11,6 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.watchdog.Ping;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
-import java.util.function.LongConsumer;
-import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,21 +27,8 @@ public final class Mailbox implements Ping {
     /** In place of a token: the answer to such a try. */
     private static final String ASK = "ask";
 
-    private final String channel;
-    private final Redis redis;
-    private final Clock clock;
-    private final long timeoutNanos;
-    private final LongFunction<@Nullable Attempt> attempts;
-    private final Consumer<Boolean> onOpened;
-    private final LongConsumer onGrantToNobody;
-    /**
-     * Called with an attempt that may have been granted the lock. The message does not prove the grant, so the attempt
-     * has to ask.
-     */
-    private final Consumer<Attempt> onDoubt;
-
-    private final Forced onForced;
-    private final Wanted onWanted;
+    private final Source source;
+    private final Messages messages;
     /** Notified of changed keys, or null. */
     private final Redis.@Nullable Watcher watcher;
     /** Whether the server has refused to report changed keys. Used by the reader only. */
@@ -71,44 +55,24 @@ public final class Mailbox implements Ping {
     /** When the oldest ping that has not come back was sent; 0 if there is none. */
     private volatile long pingedNanos;
 
-    public Mailbox(
-            String channel,
-            Redis redis,
-            Clock clock,
-            long timeoutNanos,
-            LongFunction<@Nullable Attempt> attempts,
-            Consumer<Boolean> onOpened,
-            LongConsumer onGrantToNobody,
-            Consumer<Attempt> onDoubt,
-            Forced onForced,
-            Wanted onWanted,
-            Redis.@Nullable Watcher watcher,
-            Threads threads) {
+    /**
+     * The channel on which messages come.
+     *
+     * @param redis has the channel
+     * @param timeoutNanos for a request, and for a ping to come back
+     */
+    public record Source(String channel, Redis redis, Clock clock, long timeoutNanos) {}
+
+    public Mailbox(Source source, Messages messages, Redis.@Nullable Watcher watcher, Threads threads) {
         this.reader = new DutyLoop(threads, "mailbox", this::read);
-        this.channel = channel;
-        this.redis = redis;
-        this.clock = clock;
-        this.timeoutNanos = timeoutNanos;
-        this.attempts = attempts;
-        this.onOpened = onOpened;
-        this.onGrantToNobody = onGrantToNobody;
-        this.onDoubt = onDoubt;
-        this.onForced = onForced;
-        this.onWanted = onWanted;
+        this.source = source;
+        this.messages = messages;
         this.watcher = watcher;
-    }
-
-    /** Notified of holds that were forced open. */
-    @FunctionalInterface
-    public interface Forced {
-
-        /** Called for a hold that was forced open, given its attempt and its token. */
-        void forced(long attempt, long token);
     }
 
     @Override
     public String channel() {
-        return channel;
+        return source.channel;
     }
 
     /**
@@ -139,7 +103,7 @@ public final class Mailbox implements Ping {
         } else {
             throw after != null && isAnother(after, before)
                     ? after
-                    : new RedisException.Unanswered("no subscription to " + channel + " in time", false, null);
+                    : new RedisException.Unanswered("no subscription to " + source.channel + " in time", false, null);
         }
     }
 
@@ -164,7 +128,8 @@ public final class Mailbox implements Ping {
             reader.start();
         } catch (OutOfMemoryError noThread) {
             started.set(false);
-            throw new RedisException.Unanswered("no thread could be started to read " + channel, false, noThread);
+            throw new RedisException.Unanswered(
+                    "no thread could be started to read " + source.channel, false, noThread);
         }
     }
 
@@ -175,7 +140,7 @@ public final class Mailbox implements Ping {
                 subscribe();
             } else {
                 if (current != last) {
-                    onOpened.accept(last != null);
+                    messages.opened(last != null);
                     last = current;
                     backoff.reset();
                 }
@@ -197,9 +162,9 @@ public final class Mailbox implements Ping {
 
     /** Pauses for {@code nanos}, or until a thread needs a subscription. */
     private void pause(long nanos) {
-        long until = clock.nanoTime() + nanos;
-        while (!closed && !wanted && clock.nanoTime() < until) {
-            clock.parkUntil(this, until);
+        long until = source.clock.nanoTime() + nanos;
+        while (!closed && !wanted && source.clock.nanoTime() < until) {
+            source.clock.parkUntil(this, until);
         }
     }
 
@@ -208,8 +173,9 @@ public final class Mailbox implements Ping {
             throw new RedisException.Unanswered("the mailbox is closed", false, null);
         }
         wanted = false;
-        Redis.Subscription made = watcher == null ? redis.subscribe(channel, timeoutNanos) : watch(watcher);
-        heardNanos = clock.nanoTime();
+        Redis.Subscription made =
+                watcher == null ? source.redis.subscribe(source.channel, source.timeoutNanos) : watch(watcher);
+        heardNanos = source.clock.nanoTime();
         pingedNanos = 0;
         subscription = made;
         if (closed) {
@@ -225,7 +191,7 @@ public final class Mailbox implements Ping {
      */
     private Redis.Subscription watch(Redis.Watcher told) {
         try {
-            return redis.watch(channel, told, timeoutNanos);
+            return source.redis.watch(source.channel, told, source.timeoutNanos);
         } catch (RedisException.Refused e) {
             if (e.passing()) {
                 throw e;
@@ -236,7 +202,7 @@ public final class Mailbox implements Ping {
                         "Redis does not report deleted locks any more ({}): their holders learn it by the next renewal.",
                         e.getMessage());
             }
-            return redis.subscribe(channel, timeoutNanos);
+            return source.redis.subscribe(source.channel, source.timeoutNanos);
         }
     }
 
@@ -246,12 +212,12 @@ public final class Mailbox implements Ping {
      */
     private boolean deliverRequest(String[] parts, long number) {
         if (parts[1].equals(RECALL)) {
-            onWanted.byWaiter(parts[2], number);
+            messages.wanted().byWaiter(parts[2], number);
         } else if (parts[1].equals(TRY)) {
             String[] asker = parts[2].split(" ", 3);
-            onWanted.byTry(asker[2], asker[1], Long.parseLong(asker[0]));
+            messages.wanted().byTry(asker[2], asker[1], Long.parseLong(asker[0]));
         } else if (parts[1].equals(ASK)) {
-            Attempt attempt = attempts.apply(number);
+            Attempt attempt = messages.attempt(number);
             if (attempt != null) {
                 attempt.wakeToAsk();
             }
@@ -262,7 +228,7 @@ public final class Mailbox implements Ping {
     }
 
     private void deliver(String message) {
-        heardNanos = clock.nanoTime();
+        heardNanos = source.clock.nanoTime();
         pingedNanos = 0;
         if (message.isEmpty()) {
             return;
@@ -272,21 +238,21 @@ public final class Mailbox implements Ping {
         if (deliverRequest(parts, number)) {
             return;
         }
-        Attempt attempt = attempts.apply(number);
+        Attempt attempt = messages.attempt(number);
         long token = Long.parseLong(parts[1]);
         if (token == 0 && !parts[2].equals("0")) {
             if (attempt != null) {
                 // Look for the attempt before the hold: if the attempt becomes a hold at this moment, that hold takes
                 // over the doubt or is found below.
-                onDoubt.accept(attempt);
+                messages.doubted(attempt);
             }
-            onForced.forced(number, Long.parseLong(parts[2]));
+            messages.forced(number, Long.parseLong(parts[2]));
         } else if (attempt == null) {
-            onGrantToNobody.accept(number);
-        } else if (token == 0 && !redis.hasLines()) {
+            messages.grantedToNobody(number);
+        } else if (token == 0 && !source.redis.hasLines()) {
             attempt.wakeToAsk();
         } else if (token == 0) {
-            onDoubt.accept(attempt);
+            messages.doubted(attempt);
         } else {
             attempt.decide(new Attempt.Grant(token, parts[2].equals("1"), 0, heardNanos, false));
         }
@@ -298,19 +264,19 @@ public final class Mailbox implements Ping {
     @Override
     public void ping(long nanos) {
         if (isOpen()) {
-            long now = clock.nanoTime();
+            long now = source.clock.nanoTime();
             long pinged = pingedNanos;
             if (pinged == 0) {
                 pingedNanos = now;
-            } else if (now - pinged > timeoutNanos) {
+            } else if (now - pinged > source.timeoutNanos) {
                 Loggers.CONNECTION.warn(
                         "The mailbox {} has received no messages for {} ms, and subscribes again",
-                        channel,
+                        source.channel,
                         (now - heardNanos) / 1_000_000);
                 reset();
                 return;
             }
-            redis.publish(channel, "", nanos);
+            source.redis.publish(source.channel, "", nanos);
         }
     }
 

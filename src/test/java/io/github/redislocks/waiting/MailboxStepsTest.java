@@ -23,6 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.awaitility.core.ConditionFactory;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -43,41 +44,61 @@ class MailboxStepsTest extends StillClient {
     private final Mailbox mailbox = mailbox(redis);
     private Mailbox other;
 
+    /** Notes what the messages say. */
+    private final class Told implements Messages, Wanted {
+
+        @Override
+        public @Nullable Attempt attempt(long number) {
+            return attempts.get(number);
+        }
+
+        @Override
+        public void opened(boolean again) {
+            if (again) {
+                told.add("reopened");
+            }
+        }
+
+        @Override
+        public void grantedToNobody(long number) {
+            told.add("nobody " + number);
+        }
+
+        @Override
+        public void doubted(Attempt attempt) {
+            told.add("doubt " + attempt.number);
+        }
+
+        @Override
+        public void forced(long number, long token) {
+            told.add("forced " + number + " " + token);
+        }
+
+        @Override
+        public Wanted wanted() {
+            return this;
+        }
+
+        @Override
+        public void byWaiter(String lock, long attempt) {
+            told.add("recalled " + lock + " " + attempt);
+        }
+
+        @Override
+        public void byTry(String lock, String clientId, long attempt) {
+            told.add("tried " + lock + " by " + clientId + " " + attempt);
+        }
+
+        @Override
+        public void byAttempt(LockKeys keys) {}
+    }
+
     private Mailbox mailbox(Redis port) {
         return mailbox(port, Threads.DAEMONS);
     }
 
     private Mailbox mailbox(Redis port, Threads threads) {
-        return new Mailbox(
-                "mailbox",
-                port,
-                clock,
-                TIMEOUT_NANOS,
-                attempts::get,
-                again -> {
-                    if (again) {
-                        told.add("reopened");
-                    }
-                },
-                number -> told.add("nobody " + number),
-                attempt -> told.add("doubt " + attempt.number),
-                (number, token) -> told.add("forced " + number + " " + token),
-                new Wanted() {
-                    @Override
-                    public void byWaiter(String lock, long attempt) {
-                        told.add("recalled " + lock + " " + attempt);
-                    }
-
-                    @Override
-                    public void byTry(String lock, String clientId, long attempt) {
-                        told.add("tried " + lock + " by " + clientId + " " + attempt);
-                    }
-
-                    @Override
-                    public void byAttempt(LockKeys keys) {}
-                },
-                null,
-                threads);
+        return new Mailbox(new Mailbox.Source("mailbox", port, clock, TIMEOUT_NANOS), new Told(), null, threads);
     }
 
     @AfterEach

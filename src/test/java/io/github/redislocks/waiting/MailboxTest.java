@@ -8,12 +8,14 @@ import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -41,23 +43,34 @@ class MailboxTest {
     private final Mailbox mailbox = mailbox("mailbox", redis, reopened::incrementAndGet);
 
     private Mailbox mailbox(String channel, Redis port, Runnable onReopened) {
-        return new Mailbox(
-                channel,
-                port,
-                clock,
-                TIMEOUT_NANOS,
-                number -> null,
-                again -> {
-                    if (again) {
-                        onReopened.run();
-                    }
-                },
-                number -> {},
-                attempt -> {},
-                (attempt, token) -> {},
-                NO_RECALLS,
-                null,
-                Threads.DAEMONS);
+        Messages messages = new Messages() {
+            @Override
+            public @Nullable Attempt attempt(long number) {
+                return null;
+            }
+
+            @Override
+            public void opened(boolean again) {
+                if (again) {
+                    onReopened.run();
+                }
+            }
+
+            @Override
+            public void grantedToNobody(long attempt) {}
+
+            @Override
+            public void doubted(Attempt attempt) {}
+
+            @Override
+            public void forced(long attempt, long token) {}
+
+            @Override
+            public Wanted wanted() {
+                return NO_RECALLS;
+            }
+        };
+        return new Mailbox(new Mailbox.Source(channel, port, clock, TIMEOUT_NANOS), messages, null, Threads.DAEMONS);
     }
 
     @AfterEach
