@@ -56,7 +56,7 @@ class GuardTest extends FakeTime {
         redis.run(Scripts.reenter(hold(1, "a:1", 1, Long.MAX_VALUE), 1, 30_000), SECOND);
         redis.run(Scripts.reenter(hold(1, "a:1", 2, Long.MAX_VALUE), 2, 30_000), SECOND);
         for (int i = 0; i < 2; i++) {
-            assertThat(redis.run(Scripts.releaseInner(hold(1, "a:1", 3, Long.MAX_VALUE)), SECOND)
+            assertThat(redis.run(Scripts.releaseInner(hold(1, "a:1", 3, Long.MAX_VALUE), 3), SECOND)
                             .code())
                     .isEqualTo("OK");
             assertThat(server.hash(KEY)).containsEntry("holds", "2");

@@ -97,10 +97,7 @@ final class Exits {
      */
     boolean undo(LockObject lock, Hold hold, long byNanos) {
         if (hold.count() > 1) {
-            if (isCounted(lock) && isTaken(hold, byNanos)) {
-                losses.taken(hold);
-            }
-            exited(hold);
+            exitInner(lock, hold, byNanos);
             return true;
         }
         if (losses.isValid(hold)) {
@@ -193,26 +190,22 @@ final class Exits {
     }
 
     private void exit(LockObject lock, Hold hold, long byNanos) {
-        try {
-            if (isCounted(lock) && isTaken(hold, byNanos)) {
-                losses.taken(hold);
-            }
-        } catch (Error e) {
-            // Count the unlock nevertheless: a lock of the JDK, too, is unlocked if an error comes after its unlock.
-            hold.exited();
-            throw e;
-        }
+        exitInner(lock, hold, byNanos);
         if (!losses.isValid(hold)) {
-            throw unlockLost(hold);
+            throw lost(hold);
         }
-        exited(hold);
     }
 
-    private void exited(Hold hold) {
+    private void exitInner(LockObject lock, Hold hold, long byNanos) {
+        int before = hold.count();
         boolean wasRenewed = hold.isRenewed();
+        // Count first: the unlock counts even if an error comes, as with a lock of the JDK.
         hold.exited();
         if (wasRenewed && !hold.isRenewed()) {
             watch(hold);
+        }
+        if (isCounted(lock) && isTaken(hold, before, byNanos)) {
+            losses.taken(hold);
         }
     }
 
@@ -231,9 +224,9 @@ final class Exits {
     }
 
     /** Counts the inner unlock in Redis; returns whether the hold is gone there. */
-    private boolean isTaken(Hold hold, long byNanos) {
+    private boolean isTaken(Hold hold, int before, long byNanos) {
         try {
-            return Answer.isGone(monitored.run(Scripts.releaseInner(hold), timeoutNanos(byNanos)));
+            return Answer.isGone(monitored.run(Scripts.releaseInner(hold, before), timeoutNanos(byNanos)));
         } catch (RedisException e) {
             // The count in Redis is only a mirror; the hold is valid until its deadline.
             return false;
@@ -297,7 +290,8 @@ final class Exits {
     }
 
     /**
-     * Ends a hold that the request for several holds did not end.
+     * Ends a hold that the request for several holds did not end. After an error, the caller leaves the rest to the
+     * watchdog.
      *
      * @param mayHaveRun whether a copy of the request for all holds may have ended it
      * @param failure why that request failed; null if the answer was that there may be waiters for this lock
@@ -305,24 +299,19 @@ final class Exits {
     void end(LockObject lock, Ending ending, boolean mayHaveRun, @Nullable RedisException failure) {
         Hold hold = ending.hold;
         long sent = ending.sentNanos;
+        boolean found;
         try {
-            boolean found;
-            try {
-                if (failure != null) {
-                    throw failure;
-                }
-                lock.crowded = true;
-                hold.names(handoff.successor(hold));
-                found = handOn(lock, hold, sent, ending.untilNanos, ending.byNanos, mayHaveRun);
-            } catch (RedisException e) {
-                found = goesOnLater(ending, e);
+            if (failure != null) {
+                throw failure;
             }
-            ended(hold, found);
-            events.released(lock.keys, hold, sent);
-        } catch (Throwable e) {
-            handoff.strand(hold);
-            throw e;
+            lock.crowded = true;
+            hold.names(handoff.successor(hold));
+            found = handOn(lock, hold, sent, ending.untilNanos, ending.byNanos, mayHaveRun);
+        } catch (RedisException e) {
+            found = goesOnLater(ending, e);
         }
+        ended(hold, found);
+        events.released(lock.keys, hold, sent);
     }
 
     private void release(LockObject lock, Hold hold, long sent, long until, long byNanos) {
@@ -401,12 +390,16 @@ final class Exits {
     }
 
     private LockLostException unlockLost(Hold hold) {
-        // Repeated, since an error may have stopped the thread that found the loss before it notified the listeners.
-        losses.ended(hold);
-        LockLostException exception = Losses.exception(hold);
+        LockLostException exception = lost(hold);
         if (hold.unlockedAfterLoss()) {
             holds.remove(hold);
         }
         return exception;
+    }
+
+    private LockLostException lost(Hold hold) {
+        // Repeated, since an error may have stopped the thread that found the loss before it notified the listeners.
+        losses.ended(hold);
+        return Losses.exception(hold);
     }
 }

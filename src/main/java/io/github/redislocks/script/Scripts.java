@@ -266,12 +266,13 @@ public final class Scripts {
                         Long.toString(leaseMillis)));
     }
 
-    public static Call releaseInner(Hold hold) {
+    /** Counts an inner unlock; {@code before} is the hold count before the unlock. */
+    public static Call releaseInner(Hold hold, int before) {
         return new Call(
                 Request.Plain.RELEASE_INNER,
                 RELEASE_INNER,
                 List.of(hold.lock()),
-                List.of(hold.owner.id, Long.toString(hold.attempt), Integer.toString(hold.count())));
+                List.of(hold.owner.id, Long.toString(hold.attempt), Integer.toString(before)));
     }
 
     private static List<String> lockAndPerhapsFence(LockKeys keys, boolean fence) {

@@ -364,11 +364,11 @@ class ScriptTest {
     void releaseInner_countsOnceAndNeverEndsTheHold() {
         acquire(1, "a:1");
         run(Scripts.reenter(hold(1, "a:1", 1), 1, 30_000));
-        assertThat(run(Scripts.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("OK");
-        assertThat(run(Scripts.releaseInner(hold(1, "a:1", 2))).code()).isEqualTo("OK");
-        assertThat(run(Scripts.releaseInner(hold(1, "a:1", 1))).code()).isEqualTo("OK");
+        assertThat(run(Scripts.releaseInner(hold(1, "a:1", 2), 2)).code()).isEqualTo("OK");
+        assertThat(run(Scripts.releaseInner(hold(1, "a:1", 2), 2)).code()).isEqualTo("OK");
+        assertThat(run(Scripts.releaseInner(hold(1, "a:1", 1), 1)).code()).isEqualTo("OK");
         assertThat(peek().holds()).isEqualTo("1");
-        assertThat(run(Scripts.releaseInner(hold(2, "a:1", 2))).code()).isEqualTo("GONE");
+        assertThat(run(Scripts.releaseInner(hold(2, "a:1", 2), 2)).code()).isEqualTo("GONE");
     }
 
     @Test
