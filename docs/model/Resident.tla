@@ -228,7 +228,7 @@ Begun(c, me, t) ==
     [Set(me, t, "acquires", 0) EXCEPT !.turn = t, !.st = "asks", !.a = me.n + 1, !.n = @ + 1, !.call = Call(c, "acquire", me.n + 1)]
 
 \* A thread wants the lock.
-\* @lua - @java Residence#awaitTurn
+\* @lua - @java Turn#await
 Want(c, t) ==
     /\ Here(c) /\ Keeps(c) /\ cl[c].th[t].st = "idle"
     /\ cl' = [cl EXCEPT ![c] = Set(@, t, "want", 0)]
@@ -371,7 +371,7 @@ Look(c, t) ==
 
 \* An unlock releases the residence if it is over, or if the client keeps none; else the thread ends its turn. Of a hold that
 \* is lost the thread is told here, if nobody has told it yet.
-\* @lua - @java KeptLock#passOn
+\* @lua - @java ThreadLock#passOn
 Unlock(c, t) ==
     LET me == cl[c] IN
     /\ Here(c) /\ me.th[t].st = "held"
@@ -389,7 +389,7 @@ PassOn(c, t) ==
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 \* Then it looks once more whether somebody wants the lock.
-\* @lua - @java Residences#turnEnded
+\* @lua - @java LeaseEnds#turnEnded
 LastLook(c, t) ==
     LET me == Set(cl[c], t, "idle", 0)
         gives == Resides(c) /\ me.turn = Nobody /\ IsOver(c, OthersWant(c, t))
@@ -404,14 +404,14 @@ MayEnd(c) ==
     /\ \/ cl[c].turn = Nobody
        \/ Broken = "endsHeld" /\ cl[c].th[cl[c].turn].st = "held"
 MustEnd(c) == MayEnd(c) /\ Closed(cl[c])
-\* @lua release.lua @java Residences#giveUp
+\* @lua release.lua @java LeaseEnds#giveUp
 GiveUp(c) ==
     /\ MayEnd(c)
     /\ cl' = [cl EXCEPT ![c] = GivenUp(@)]
     /\ UNCHANGED <<srv, mail, stray, Tokens, silent, faults>>
 
 \* The thread that unlocks has the turn until the release is answered, or goes on in the background.
-\* @lua release.lua @java KeptLock#endLease
+\* @lua release.lua @java ThreadLock#passOn
 EndInRedis(c) ==
     LET me == cl[c]
         out == [Over(Set(me, me.turn, "idle", 0)) EXCEPT !.turn = Nobody]

@@ -44,7 +44,7 @@ class ErrorUnderResidenceTest extends ErrorsAnywhere {
         whileTimePasses(other::lock);
         other.unlock();
         // The answer to the release may come later than the lock to others.
-        passUntil(() -> residence().isTurnFree() && inside.holds().all().isEmpty());
+        passUntil(() -> residence().turn.isFree() && inside.holds().all().isEmpty());
         losses.clear();
     }
 

@@ -9,7 +9,6 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.residency.Residence;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
-import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
@@ -23,6 +22,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.BeforeEach;
@@ -81,13 +81,40 @@ class ResidencyTest extends FakeTime {
         return result;
     }
 
-    @Test
-    void lock_rightAfterAnUnlockThatMetAnError_isANewHold() throws Exception {
+    /** Locks, and unlocks with an error in the release, before Redis has it or afterwards. Returns the token. */
+    private long unlockByAnError(boolean afterwards) {
         lock.lock();
         long token = lock.fencingToken();
-        LockKeys keys = LockKeys.of("redis-locks", "job");
-        // As if there had been no room on the stack for more.
-        inside.residences().known(keys.lock()).holding().stranded = true;
+        Residence residence = inside.residences().known(KEY);
+        residence.recall(residence.lease().attempt, clock.nanoTime());
+        clock.advanceMillis(2);
+        AtomicBoolean met = new AtomicBoolean();
+        redis.hold(call -> {
+            if (verb("release").test(call) && !met.getAndSet(true)) {
+                if (afterwards) {
+                    redis.runLate(call);
+                }
+                throw new InternalError("of the test");
+            }
+            return false;
+        });
+        assertThatThrownBy(lock::unlock).isInstanceOf(InternalError.class);
+        assertThat(met).isTrue();
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        return token;
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void unlock_thatMeetsAnErrorInTheRelease_freesTheLock(boolean afterwards) {
+        unlockByAnError(afterwards);
+        othersHaveTheLock();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void lock_rightAfterAnUnlockThatMetAnError_isANewHold(boolean afterwards) throws Exception {
+        long token = unlockByAnError(afterwards);
         whileTimePasses(lock::lock);
         assertThat(lock.getHoldCount()).isEqualTo(1);
         assertThat(lock.fencingToken()).isGreaterThan(token);

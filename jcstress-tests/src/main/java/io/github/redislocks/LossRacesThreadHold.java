@@ -3,7 +3,6 @@ package io.github.redislocks;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.lease.Losses;
-import io.github.redislocks.residency.LossRecords;
 import io.github.redislocks.residency.Residence;
 import io.github.redislocks.residency.ThreadHold;
 import io.github.redislocks.residency.ThreadLosses;
@@ -12,7 +11,6 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
-import java.util.HashSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jcstress.annotations.Actor;
@@ -59,8 +57,8 @@ public class LossRacesThreadHold {
         final Owner owner = new Owner("client:7");
         final Losses losses = new Losses(CLOCK, (keys, attempt) -> {}, EVENTS, () -> {});
         final ThreadLosses threadLosses = new ThreadLosses(losses);
-        private final Residence.Ended ended = new Residence.Ended(threadLosses, new LossRecords(), new Holds());
-        final Residence residence = new Residence(Clock.SYSTEM, "client:r1", OnTwin.keys("n"), ended, new HashSet<>());
+        final Residence residence =
+                new Residence(Clock.SYSTEM, "client:r1", OnTwin.keys("n"), threadLosses, new Holds());
         final Hold lease = lease(residence);
 
         @Nullable
@@ -81,11 +79,11 @@ public class LossRacesThreadHold {
         }
 
         void take() {
-            if (residence.tryTurn()) {
+            if (residence.turn.tryTake()) {
                 local = residence.take(lease, owner, CLOCK.nanoTime());
                 if (local == null) {
-                    endedForIt = residence.isTurnFree();
-                    residence.endTurn();
+                    endedForIt = residence.turn.isFree();
+                    residence.turn.end();
                 } else {
                     threadLosses.begun(local, CLOCK.nanoTime());
                 }
@@ -95,7 +93,7 @@ public class LossRacesThreadHold {
         void release() {
             if (local != null && local.beginRelease(CLOCK.nanoTime()) != 0) {
                 released = true;
-                residence.passOn(1);
+                residence.passOn(local, 1);
             }
         }
 
@@ -104,7 +102,7 @@ public class LossRacesThreadHold {
         }
 
         String end() {
-            if (!residence.tryTurnFirst()) {
+            if (!residence.turn.tryTakeFirst()) {
                 return "stuck";
             }
             if (local == null) {

@@ -14,9 +14,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: if a thread gets the loss of its hold under a residence reported while the watchdog completes the release of
- * the lease, which an error had stopped, then the turn is ended once: a thread that takes it after the first of them
- * keeps it.
+ * Claim: if an error ends the hold of a thread under a residence while another thread declares that hold lost, then the
+ * turn is ended once: a thread that takes the turn after the first of them keeps it.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'StrandedTurnEnds'
@@ -54,23 +53,22 @@ public class StrandedTurnEnds {
         public Core() {
             kept.take();
             local = Objects.requireNonNull(kept.local);
-            local.stranded = true;
         }
 
         @Actor
         public void thread() {
             residence.lost(local);
-            took = residence.tryTurn();
+            took = residence.turn.tryTake();
         }
 
         @Actor
-        public void watchdog() {
-            residence.rescued(kept.lease);
+        public void error() {
+            residence.end(local);
         }
 
         @Arbiter
         public void look(L_Result r) {
-            r.r1 = said(took, residence.isTurnFree());
+            r.r1 = said(took, residence.turn.isFree());
         }
     }
 

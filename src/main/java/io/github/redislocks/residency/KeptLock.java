@@ -1,13 +1,9 @@
 package io.github.redislocks.residency;
 
 import io.github.redislocks.LockGivenUp;
-import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
-import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
-import io.github.redislocks.engine.Conditions;
 import io.github.redislocks.engine.LockEngine;
-import io.github.redislocks.engine.Sync;
 import io.github.redislocks.health.Availability;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
@@ -16,18 +12,15 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
-import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
-import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A lock object of a client that can keep locks. If the object was made with a residency, a thread acquires the lock by
  * the turn of the {@link Residence}; if the client has the lock in Redis, this needs no request. A call that needs a
- * hold of its own in Redis works as for every other lock, and waits behind the residence. Each object of the lock finds
- * its thread's hold under a residence, even if the thread acquired it by another object.
+ * hold of its own in Redis works as for every other lock, and waits behind the residence.
  */
-final class KeptLock extends Sync {
+final class KeptLock extends ThreadLock {
 
     /** For how many nanoseconds a confirmation of the lease should provide tokens. */
     private static final long TOKEN_NANOS = 50_000;
@@ -36,13 +29,6 @@ final class KeptLock extends Sync {
     /** How often the clock is read, at most, to wait for the next microsecond. */
     private static final int TIME_SPINS = 1_000;
 
-    private final Residences all;
-    private final Clock clock;
-    /**
-     * The residence by which the client keeps the lock for its threads; null if this object was made without residency.
-     */
-    private final @Nullable Residence kept;
-
     KeptLock(
             LockEngine engine,
             LockKeys keys,
@@ -50,63 +36,7 @@ final class KeptLock extends Sync {
             Settings settings,
             Residences all,
             @Nullable Residence residence) {
-        super(engine, keys, fair, settings);
-        this.all = all;
-        this.clock = all.clock;
-        this.kept = residence;
-    }
-
-    /** The residence of the lock, even if another lock object made it; null if there is none. */
-    private @Nullable Residence residence() {
-        return kept == null ? all.known(keys().lock()) : kept;
-    }
-
-    /** The residence of a thread's hold, which is the owner of the lease. */
-    private static Residence residenceOf(ThreadHold local) {
-        return (Residence) local.lease.owner;
-    }
-
-    /** The calling thread's hold under a residence; null if there is none, or if it is lost. */
-    private @Nullable ThreadHold local() {
-        Residence residence = residence();
-        return residence == null ? null : residence.heldBy(Thread.currentThread());
-    }
-
-    /**
-     * The calling thread's latest loss under a residence after which it has not yet called unlock(); null if there is
-     * none.
-     */
-    private @Nullable ThreadHold lost() {
-        return all.records.of(keys(), all.owners.caller());
-    }
-
-    @Override
-    protected @Nullable Held present() {
-        ThreadHold local = local();
-        return local == null ? below(hold()) : local;
-    }
-
-    /** The given hold in Redis, or the calling thread's loss under a residence if the hold is lost and older. */
-    private @Nullable Held below(@Nullable Hold hold) {
-        ThreadHold lost = hold == null || hold.isLost() ? lost() : null;
-        return lost == null || (hold != null && hold.acquiredNanos - lost.acquiredNanos > 0) ? hold : lost;
-    }
-
-    @Override
-    protected @Nullable Held rescued() {
-        ThreadHold local = local();
-        if (local == null || !local.stranded) {
-            return local == null ? below((Hold) super.rescued()) : local;
-        }
-        all.handoff.rescue(local.lease);
-        return present();
-    }
-
-    @Override
-    public boolean isValid(Held held) {
-        return held instanceof ThreadHold local
-                ? all.threadLosses.isValid(local, clock.nanoTime())
-                : super.isValid(held);
+        super(engine, keys, fair, settings, all, residence);
     }
 
     /** Returns true if a residence can serve the call. It cannot if the caller chose a lease. */
@@ -116,8 +46,7 @@ final class KeptLock extends Sync {
 
     @Override
     protected @Nullable Held enterHere(long leaseMillis, boolean renewed) {
-        Residence residence = residence();
-        ThreadHold local = residence == null ? null : residence.heldBy(Thread.currentThread());
+        ThreadHold local = local();
         if (local != null) {
             return local.covers(clock.nanoTime(), leaseMillis, renewed) ? again(local) : null;
         }
@@ -142,33 +71,29 @@ final class KeptLock extends Sync {
         StackSpace.ensureLocal();
         long began = clock.nanoTime();
         // Checked before the turn is taken: with the turn, this thread would have to give the lock up.
-        if (all.whyOver(residence, present, began, true) != null || !residence.tryTurn()) {
+        if (ends.whyOver(residence, present, began, true) != null || !residence.turn.tryTake()) {
             return null;
         }
+        ThreadHold local = null;
         boolean done = false;
         try {
             Owner caller = all.owners.caller();
-            Hold lease = residence.lease();
-            ThreadHold local = !mayEnter(all.holds.get(keys(), caller), all.records.of(keys(), caller))
-                            || lease == null
-                            || lease.renewedMillis() < leaseMillis
-                            || !all.losses.isValid(lease, began)
-                    ? null
-                    : takeInTime(residence, lease, caller, began);
-            if (local != null) {
-                done = true;
-                begun(residence, local);
-                if (isHeard()) {
-                    all.events.acquired(keys(), local, began, all.events.begun(keys()));
-                }
+            if (mayEnter(all.holds.get(keys(), caller), all.threadLosses.of(keys(), caller))) {
+                local = take(residence, residence.lease(), leaseMillis, caller, began);
             }
-            return local;
+            if (local != null) {
+                begun(residence, local);
+                done = true;
+            }
         } finally {
             if (!done) {
-                residence.endTurn();
-                all.turnEnded(residence);
+                leave(residence, local);
             }
         }
+        if (local != null && isHeard()) {
+            all.events.acquired(keys(), local, began, all.events.begun(keys()));
+        }
+        return local;
     }
 
     /** Returns true if the present hold or loss of the calling thread lets it acquire the lock. */
@@ -247,26 +172,27 @@ final class KeptLock extends Sync {
                 // this try asks Redis too, instead of waiting behind that thread.
                 return found == Residence.Found.HOLDER ? null : attempt(all.owners.caller(), request, limit, lost);
             }
-        } else if (!residence.tryTurn()) {
+        } else if (!residence.turn.tryTake()) {
             waited = true;
             if (!awaitTurn(residence, limit)) {
                 checkOutage(residence, false, limit, began);
                 return null;
             }
         }
+        ThreadHold local = null;
         boolean done = false;
         try {
             if (waited) {
                 checkOutage(residence, true, limit, began);
             }
-            ThreadHold local = takeConfirmed(residence, residence.lease(), request.leaseMillis(), limit);
+            local = takeConfirmed(residence, residence.lease(), request.leaseMillis(), limit);
             while (local == null) {
                 // There is no lease, or it may not be kept any longer.
                 Hold over = residence.lease();
                 if (over != null) {
                     giveUp(residence, over, limit);
                 }
-                all.answerTries(residence);
+                ends.answerTries(residence);
                 if (!limit.waits() && all.localQueue.isInUse(keys().lock())) {
                     // A release of the lease has not been answered yet. A request by the same owner could overtake it
                     // in Redis, so ask for this thread instead of the residence.
@@ -281,14 +207,13 @@ final class KeptLock extends Sync {
                     local.asked();
                 }
             }
-            done = true;
             begun(residence, local);
+            done = true;
             return local;
         } finally {
-            residence.entered();
+            residence.turn.entered();
             if (!done) {
-                residence.endTurn();
-                all.turnEnded(residence);
+                leave(residence, local);
             }
         }
     }
@@ -296,7 +221,7 @@ final class KeptLock extends Sync {
     private boolean awaitTurn(Residence residence, WaitLimit limit) throws InterruptedException {
         boolean turn = false;
         try {
-            turn = residence.awaitTurn(limit);
+            turn = residence.turn.await(limit);
             return turn;
         } catch (InterruptedException e) {
             limit.thrown();
@@ -305,7 +230,7 @@ final class KeptLock extends Sync {
             if (!turn) {
                 // The last owner of the turn may have kept the lease only because this thread was waiting. So decide
                 // again whether to give it up.
-                all.turnEnded(residence);
+                ends.turnEnded(residence);
             }
         }
     }
@@ -327,52 +252,52 @@ final class KeptLock extends Sync {
         }
     }
 
-    /** As {@link #take}; but if there is no token, or the lease is not as long as wanted, asks Redis first. */
+    /**
+     * Makes the calling thread, which has the turn, the holder. Returns null if the lease is not valid, or may not be
+     * kept. Asks Redis first if there is no token, or if the lease is not as long as wanted.
+     */
     private @Nullable ThreadHold takeConfirmed(
             Residence residence, @Nullable Hold lease, long leaseMillis, WaitLimit limit) {
-        ThreadHold local = take(residence, lease, leaseMillis, all.owners.caller(), clock.nanoTime());
-        if (local != null
-                || lease == null
-                || !all.losses.isValid(lease)
-                || all.whyOver(residence, lease, clock.nanoTime(), true) != null) {
-            return local;
+        for (boolean asked = false; ; asked = true) {
+            long now = clock.nanoTime();
+            if (lease == null || ends.whyOver(residence, lease, now, true) != null) {
+                return null;
+            }
+            ThreadHold local = take(residence, lease, leaseMillis, all.owners.caller(), now);
+            if (local != null && asked) {
+                local.asked();
+            }
+            if (local != null || asked || !all.losses.isValid(lease)) {
+                return local;
+            }
+            awaitTokens(residence, lease);
+            confirm(lease, limit, Math.max(lease.renewedMillis(), leaseMillis));
         }
-        // Wait first, so that the reply makes tokens valid for the next TOKEN_NANOS: the lease has one for each
-        // microsecond.
-        long from = residence.nextTokenNanos(lease) + TOKEN_NANOS;
+    }
+
+    /** Waits, so that a reply makes tokens valid for the next TOKEN_NANOS: the lease has one for each microsecond. */
+    private void awaitTokens(Residence residence, Hold lease) {
+        Usage use = residence.usage(lease);
+        long from = use == null ? 0 : use.nextTokenNanos() + TOKEN_NANOS;
         for (int i = 0; i < TOKEN_SPINS && clock.nanoTime() < from; i++) {
             Thread.onSpinWait();
         }
-        confirm(lease, limit, Math.max(lease.renewedMillis(), leaseMillis));
-        ThreadHold confirmed = take(residence, lease, leaseMillis, all.owners.caller(), clock.nanoTime());
-        if (confirmed != null) {
-            confirmed.asked();
-        }
-        return confirmed;
     }
 
     /**
-     * Makes the calling thread, which has the turn, the holder. Returns null if the lease is not valid, is renewed for
-     * a shorter time than wanted, or may not be kept.
+     * Makes the calling thread, which has the turn, the holder. Returns null if the lease is not valid, or is renewed
+     * for a shorter time than wanted. If the next token needs no request, only time, waits for its microsecond.
      */
     private @Nullable ThreadHold take(
             Residence residence, @Nullable Hold lease, long leaseMillis, Owner caller, long now) {
-        if (lease == null
-                || lease.renewedMillis() < leaseMillis
-                || !all.losses.isValid(lease, now)
-                || all.whyOver(residence, lease, now, true) != null) {
+        if (lease == null || lease.renewedMillis() < leaseMillis || !all.losses.isValid(lease, now)) {
             return null;
         }
-        return takeInTime(residence, lease, caller, now);
-    }
-
-    /**
-     * Makes the calling thread, which has the turn, the holder. If the next token needs no request, only time, waits
-     * for its microsecond.
-     */
-    private @Nullable ThreadHold takeInTime(Residence residence, Hold lease, Owner caller, long now) {
         ThreadHold local = residence.take(lease, caller, now);
-        for (int i = 0; local == null && i < TIME_SPINS && lease.isOpen() && residence.givesTokensByTime(lease); i++) {
+        Usage use = residence.usage(lease);
+        for (int i = 0;
+                local == null && i < TIME_SPINS && lease.isOpen() && use != null && use.givesTokensByTime();
+                i++) {
             Thread.onSpinWait();
             local = residence.take(lease, caller, clock.nanoTime());
         }
@@ -393,7 +318,8 @@ final class KeptLock extends Sync {
         try {
             Hold lease = attempt(residence, request, limit, null);
             if (lease != null) {
-                begin(residence, lease);
+                residence.begin(lease);
+                all.begun(lease);
             }
             return lease;
         } finally {
@@ -401,49 +327,15 @@ final class KeptLock extends Sync {
         }
     }
 
-    private void begin(Residence residence, Hold lease) {
-        try {
-            residence.begin(lease);
-            // Wake the watchdog only after residence.begin(): before that, its inspection would not find the lease.
-            all.watchdog.wakeAt(lease.acquiredNanos + Timing.heartbeatMillis(lease.leaseMillis()) * 1_000_000);
-        } catch (Throwable e) {
-            all.handoff.strand(lease);
-            throw e;
-        }
-        all.begun();
-    }
-
     /**
      * Called once the calling thread has the lock. Declares the hold lost if its lease was lost meanwhile, and answers
-     * tries. After an error the watchdog ends the hold.
+     * tries.
      */
     private void begun(Residence residence, ThreadHold local) {
-        try {
-            // Merge the records before this hold can be lost, since a loss adds another one.
-            all.records.merge(keys(), local.owner);
-            all.threadLosses.begun(local, clock.nanoTime());
-            all.answerTries(residence);
-        } catch (Throwable e) {
-            strand(local);
-            throw e;
-        }
-    }
-
-    /** Leaves a thread's hold to the watchdog, after an error. */
-    private void strand(ThreadHold local) {
-        local.stranded = true;
-        all.watchdog.wakeNow();
-    }
-
-    @Override
-    protected void strand(Held held, int count) {
-        if (!(held instanceof ThreadHold local)) {
-            super.strand(held, count);
-        } else if (count == 1) {
-            strand(local);
-        } else if (local.count() == count) {
-            local.exited();
-        }
+        // Merge the records before this hold can be lost, since a loss adds another one.
+        all.threadLosses.merge(keys(), local.owner);
+        all.threadLosses.begun(local, clock.nanoTime());
+        ends.answerTries(residence);
     }
 
     /**
@@ -451,215 +343,18 @@ final class KeptLock extends Sync {
      * has answered; if it does not answer in time, the release goes on in the background.
      */
     private void giveUp(Residence residence, Hold lease, WaitLimit limit) {
-        GivingUp told = all.givingUp(residence, lease, LockGivenUp.Reason.NO_TOKEN);
+        if (ends.continued(lease)) {
+            return;
+        }
+        GivingUp event = ends.event(residence, lease, LockGivenUp.Reason.NO_TOKEN);
         try {
             long now = clock.nanoTime();
             endInRedis(lease, now, now + limit.timeoutNanos(now, all.settings.commandTimeoutNanos()));
         } catch (LockLostException e) {
             // Ignored: the lease was lost before the release, but no thread had the lock. Nothing was given up either.
-            told = null;
-        } catch (Throwable e) {
-            all.handoff.strand(lease);
-            throw e;
-        } finally {
-            residence.ended(lease);
+            event = null;
         }
-        all.givenUp(told);
-    }
-
-    @Override
-    protected void unlock(Held held, long byNanos) {
-        if (!(held instanceof ThreadHold local)) {
-            super.unlock(held, byNanos);
-            return;
-        }
-        long now = clock.nanoTime();
-        if (!all.threadLosses.isValid(local, now)) {
-            throw unlockLost(local);
-        }
-        if (local.count() > 1) {
-            local.exited();
-        } else {
-            passOn(residenceOf(local), local, now, byNanos);
-        }
-    }
-
-    /** Ends a thread's hold under a lease. The lease is released if others want the lock, and otherwise kept. */
-    private void passOn(Residence residence, ThreadHold local, long now, long byNanos) {
-        GivingUp givingUp = null;
-        try {
-            StackSpace.ensureLocal();
-            if (local.beginRelease(now) == 0) {
-                isValid(local);
-                throw unlockLost(local);
-            }
-            Hold lease = local.lease;
-            LockGivenUp.Reason why = all.whyOver(residence, lease, now, residence.isWanted());
-            if (why != null) {
-                givingUp = all.givingUp(residence, lease, why);
-                endLease(residence, local, now, byNanos);
-            } else {
-                all.kept(residence, residencyNanos(), now);
-            }
-        } catch (LockLostException e) {
-            throw e;
-        } catch (Throwable e) {
-            strand(local);
-            throw e;
-        }
-        residence.passOn(now);
-        all.turnEnded(residence);
-        // Notify the listeners last, so that the time of the release does not include theirs.
-        all.givenUp(givingUp);
-        if (isHeard()) {
-            released(local, now);
-        }
-    }
-
-    private void endLease(Residence residence, ThreadHold local, long now, long byNanos) {
-        StackSpace.ensure();
-        try {
-            endInRedis(local.lease, now, byNanos);
-            residence.ended(local.lease);
-        } catch (LockLostException e) {
-            lostInRelease(local);
-            throw unlockLost(local);
-        }
-    }
-
-    /** Declares a thread's hold lost, since its lease turned out to be lost while the thread released the hold. */
-    private void lostInRelease(ThreadHold local) {
-        LockLost.Reason reason = local.lease.lossReason();
-        if (local.lostInRelease(reason == null ? LockLost.Reason.EXPIRED : reason)) {
-            all.threadLosses.ended(local);
-        }
-        // Repeated, since the thread that declared the loss could not finish while this hold was open.
-        all.losses.ended(local.lease);
-    }
-
-    private LockLostException unlockLost(ThreadHold local) {
-        // Repeated, since an error may have stopped the thread that found the loss before it notified the listeners.
-        all.threadLosses.ended(local);
-        LockLostException exception = Losses.exception(local);
-        if (local.isLost()) {
-            // End the turn here too, which makes the record: the thread that declared the loss may not have done so
-            // yet. After this unlock, the record of an earlier loss is the latest again.
-            local.endTurn();
-        }
-        if (local.unlockedAfterLoss()) {
-            all.records.remove(local);
-        }
-        return exception;
-    }
-
-    @Override
-    protected boolean undo(Held held, long byNanos) {
-        if (!(held instanceof ThreadHold)) {
-            return super.undo(held, byNanos);
-        }
-        try {
-            unlock(held, byNanos);
-        } catch (LockLostException e) {
-            // Ignored: the caller never learns that it had the lock, so it need not learn that the lock was lost.
-        }
-        return true;
-    }
-
-    @Override
-    protected void fix(Held held, long byNanos) {
-        // The hold of a thread under a lease is not renewed by itself: it lasts for as long as the client keeps the
-        // lock.
-        if (!(held instanceof ThreadHold)) {
-            super.fix(held, byNanos);
-        }
-    }
-
-    /**
-     * Waits in a Condition: the same script ends the lease that would end an ordinary hold. When the wait ends, the
-     * thread gets a hold of its own.
-     */
-    @Override
-    protected boolean await(Conditions conditions, String id, WaitLimit limit, @Nullable Instant until)
-            throws InterruptedException {
-        if (!(ensureHeld() instanceof ThreadHold local)) {
-            return super.await(conditions, id, limit, until);
-        }
-        Waiter waiter = new Waiter(local, hold());
-        try {
-            return conditions.await(id, local.lease, waiter, limit, until);
-        } catch (LockLostException e) {
-            if (waiter.gives) {
-                lostInRelease(local);
-            }
-            isValid(local);
-            throw Losses.exception(local);
-        } catch (Throwable e) {
-            if (waiter.gives) {
-                strand(local);
-            }
-            throw e;
-        }
-    }
-
-    /** A thread that gives a lease up to wait in a Condition. */
-    private final class Waiter implements Conditions.Waiter {
-
-        private final ThreadHold local;
-        private final @Nullable Hold below;
-        private final Residence residence;
-        private @Nullable GivingUp told;
-        /** True from the start of the release until the lease has ended. */
-        private boolean gives;
-
-        Waiter(ThreadHold local, @Nullable Hold below) {
-            this.local = local;
-            this.below = below;
-            this.residence = residenceOf(local);
-        }
-
-        @Override
-        public Owner owner() {
-            return local.owner;
-        }
-
-        @Override
-        public int count() {
-            return local.count();
-        }
-
-        @Override
-        public @Nullable Hold below() {
-            return below;
-        }
-
-        @Override
-        public boolean begins(long now) {
-            told = all.givingUp(residence, local.lease, LockGivenUp.Reason.OWN_HOLD);
-            gives = local.beginRelease(now) != 0;
-            return gives;
-        }
-
-        @Override
-        public void hasGivenUp() {
-            residence.ended(local.lease);
-            residence.passOn(clock.nanoTime());
-            gives = false;
-            all.turnEnded(residence);
-            all.givenUp(told);
-        }
-    }
-
-    @Override
-    protected void signal(Conditions conditions, String id, boolean all, WaitLimit limit) {
-        if (!(ensureHeld() instanceof ThreadHold local)) {
-            super.signal(conditions, id, all, limit);
-            return;
-        }
-        try {
-            conditions.signal(id, local.lease, all, limit);
-        } catch (LockLostException e) {
-            isValid(local);
-            throw Losses.exception(local);
-        }
+        residence.ended(lease);
+        ends.publish(event);
     }
 }

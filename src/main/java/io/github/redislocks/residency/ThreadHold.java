@@ -16,7 +16,6 @@ public final class ThreadHold extends Held {
     /** The deadline of the hold itself: it has none, since the lease ends it. */
     private static final long NONE = Long.MAX_VALUE;
 
-    private final Turn turn;
     /** The client's hold in Redis. */
     final Hold lease;
 
@@ -27,22 +26,21 @@ public final class ThreadHold extends Held {
     /** The thread's earlier loss that is recorded, or null. */
     private volatile @Nullable ThreadHold earlier;
 
-    ThreadHold(Turn turn, Hold lease, Owner owner, long token, boolean previousLost, long now) {
+    ThreadHold(Hold lease, Owner owner, long token, boolean previousLost, long now) {
         super(owner, token, previousLost, now);
-        this.turn = turn;
         this.lease = lease;
     }
 
-    /** The turn of the hold's thread. */
-    interface Turn {
+    /** The owner of a lease, which has threads' holds under it. */
+    interface Host {
 
-        /** Ends the turn, since the thread's hold was lost. A repeated call does nothing. */
+        /** Ends a hold that was lost, and the turn of its thread; once, however often it is called. */
         void lost(ThreadHold hold);
     }
 
-    /** Ends the turn of the hold's thread, since the hold was lost. A repeated call does nothing. */
+    /** Ends the turn of its thread, since the hold was lost; once, however often it is called. */
     void endTurn() {
-        turn.lost(this);
+        ((Host) lease.owner).lost(this);
     }
 
     /** Makes the hold valid. Until now it could not be declared lost. */

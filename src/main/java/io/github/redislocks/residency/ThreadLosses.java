@@ -2,16 +2,33 @@ package io.github.redislocks.residency;
 
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.lease.Losses;
+import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.HoldKey;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import java.util.Comparator;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides whether threads' holds under a lease are valid. After the loss of a hold, ends the turn and notifies the
- * listeners, once.
+ * listeners, once; and keeps a record until the thread has unlocked what it lost or has ended, or until there are
+ * 100,000 later losses.
  */
 public final class ThreadLosses {
 
+    /** The time until an incomplete notification is tried again. */
+    private static final long UNTOLD_NANOS = 100_000_000;
+    /** The time between two checks whether the threads are still alive. */
+    private static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
+
     private final Losses losses;
+    /** The latest record of each thread and lock, which refers to the one before. */
+    private final ConcurrentMap<HoldKey, ThreadHold> latest = new ConcurrentHashMap<>();
 
     public ThreadLosses(Losses losses) {
         this.losses = losses;
@@ -31,10 +48,7 @@ public final class ThreadLosses {
         return false;
     }
 
-    /**
-     * Declares a new hold lost if its lease was lost meanwhile: the thread that declared that loss may not have seen
-     * the hold.
-     */
+    /** Ends a hold whose lease was lost by a thread that did not see yet that the hold had begun. */
     public void begun(ThreadHold hold, long now) {
         if (!hold.lease.isOpen()) {
             isValid(hold, now);
@@ -66,10 +80,7 @@ public final class ThreadLosses {
         }
     }
 
-    /**
-     * Notifies the listeners of the loss of a lease, reported for a thread that has unlocked. Its acquisition was
-     * published long ago.
-     */
+    /** Notifies listeners of the loss of a lease by a thread that has unlocked, whose acquisition they know. */
     void tell(LockLost loss, Hold lease) {
         lease.announced();
         losses.tell(loss, lease);
@@ -78,5 +89,77 @@ public final class ThreadLosses {
     /** Ends the local turn of a lease that was lost. */
     void endTurn(Hold lease) {
         losses.endTurn(lease);
+    }
+
+    /**
+     * The latest loss of the lock by {@code caller} after which the caller has not yet called unlock(); null if there
+     * is none.
+     */
+    @Nullable
+    ThreadHold of(LockKeys keys, Owner caller) {
+        return latest.isEmpty() ? null : latest.get(caller.wanted.of(keys));
+    }
+
+    /** Adds a record once: a repeated call does not add it again after its thread has unlocked it. */
+    @SuppressWarnings("ReferenceEquality")
+    void add(ThreadHold lost) {
+        latest.compute(lost, (key, present) -> present == lost || lost.isRecorded() ? present : lost.above(present));
+        // Set the mark after compute(), which fails if there is no memory for the record: a later call then adds it.
+        lost.recorded();
+    }
+
+    /** Removes a record that its thread has unlocked, and restores the one before, if there is one. */
+    void remove(ThreadHold lost) {
+        replace(lost, lost.earlier());
+    }
+
+    /** Replaces the latest record of a thread and lock, unless a later loss has come meanwhile. */
+    @SuppressWarnings("ReferenceEquality")
+    private void replace(ThreadHold lost, @Nullable ThreadHold other) {
+        latest.computeIfPresent(lost, (key, present) -> present == lost ? other : present);
+    }
+
+    /**
+     * Lets the earlier of two records of the calling thread, which has locked again, stand for both; unless listeners
+     * were not notified of the latest yet, since the watchdog finds it by its record.
+     */
+    void merge(LockKeys keys, Owner caller) {
+        ThreadHold lost = of(keys, caller);
+        ThreadHold before = lost == null ? null : lost.earlier();
+        if (lost != null && before != null && !lost.isUntold()) {
+            remove(lost);
+            before.standsFor(lost);
+        }
+    }
+
+    /** Completes notifications, and removes records that nobody will unlock. Returns when to look again. */
+    long inspect(long now) {
+        Steps.forEach(latest.values(), this::complete);
+        long next = Long.MAX_VALUE;
+        for (ThreadHold lost : latest.values()) {
+            if (lost.owner.isAlive()) {
+                next = Math.min(next, now + (lost.isUntold() ? UNTOLD_NANOS : LOOK_AGAIN_NANOS));
+            } else {
+                replace(lost, null);
+            }
+        }
+        int tooMany = latest.size() - Renewals.LOSSES;
+        if (tooMany > 0) {
+            latest.values().stream()
+                    .sorted(Comparator.comparingLong((ThreadHold lost) -> lost.acquiredNanos))
+                    .limit(tooMany)
+                    .toList()
+                    .forEach(lost -> replace(lost, null));
+        }
+        return next;
+    }
+
+    /**
+     * Notifies the listeners of a thread's losses of a lock; the latest may have come before an earlier one was told.
+     */
+    private void complete(ThreadHold last) {
+        for (ThreadHold lost = last; lost != null; lost = lost.earlier()) {
+            ended(lost);
+        }
     }
 }

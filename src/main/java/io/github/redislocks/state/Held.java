@@ -49,11 +49,9 @@ public abstract class Held extends HoldKey implements LossSubject {
     public final Owner owner;
     public final long token;
     /** Whether the previous holder lost the lock. */
-    public boolean previousLost;
+    public final boolean previousLost;
     /** When the owner acquired the lock. */
     public final long acquiredNanos;
-    /** Whether an error has stopped the owner's thread in a release, which the watchdog has to continue. */
-    public volatile boolean stranded;
 
     private volatile long state;
     /** The number of unlocks that are still due: the hold count, even after a loss. Used by the owner's thread only. */
@@ -131,9 +129,9 @@ public abstract class Held extends HoldKey implements LossSubject {
         return STATE.compareAndSet(this, from, to);
     }
 
-    /** Returns true if the possession has not ended, its validity deadline lies ahead, and no error has stranded it. */
+    /** Returns true if the possession has not ended and its validity deadline lies ahead. */
     public boolean isValid(long now) {
-        return state > now && !stranded;
+        return state > now;
     }
 
     /** Returns true if the possession has not been ended yet. Its deadline may have passed. */
@@ -278,8 +276,7 @@ public abstract class Held extends HoldKey implements LossSubject {
 
     @Override
     public boolean isAnnounced() {
-        // If an error stranded the hold, no caller acquired it, and its acquisition is never published.
-        return announced || stranded;
+        return announced;
     }
 
     /** Returns true if the owner acquired the lock without a request. */

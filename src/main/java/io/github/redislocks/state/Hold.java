@@ -43,6 +43,9 @@ public class Hold extends Leased implements Attempt.Possession {
     /** Whether a message has said since the last renewal began that the hold was forced open. */
     private volatile boolean doubted;
 
+    /** Whether an error has stopped the owner's thread in a release, which the watchdog has to continue. */
+    public volatile boolean stranded;
+
     public Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
         super(attempt, grant, now);
         this.lock = attempt.keys.lock();
@@ -185,6 +188,17 @@ public class Hold extends Leased implements Attempt.Possession {
     /** Notes that a renewal ends. */
     public void endRenewal() {
         renewing = false;
+    }
+
+    @Override
+    public boolean isValid(long now) {
+        return super.isValid(now) && !stranded;
+    }
+
+    @Override
+    public boolean isAnnounced() {
+        // If an error stranded the hold, no caller acquired it, and its acquisition is never published.
+        return super.isAnnounced() || stranded;
     }
 
     /** How long the hold may last; 0 for no limit. */

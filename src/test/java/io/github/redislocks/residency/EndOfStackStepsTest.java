@@ -86,7 +86,7 @@ class EndOfStackStepsTest extends SteppedResidence {
 
     @Test
     void endOfATurn_losesNoTryOfAnother() throws InterruptedException {
-        loseNoTry(lock -> {}, lock -> residences.turnEnded(residences.of(lock.keys(), 1)));
+        loseNoTry(lock -> {}, lock -> residences.ends.turnEnded(residences.of(lock.keys(), 1)));
     }
 
     @Test
@@ -97,7 +97,7 @@ class EndOfStackStepsTest extends SteppedResidence {
             Residence residence = kept(lock(left));
             residence.recall(residence.lease().attempt, clock.nanoTime());
             clock.advanceMillis(300);
-            overflows += overflows(left, () -> {}, () -> residences.turnEnded(residence)) ? 1 : 0;
+            overflows += overflows(left, () -> {}, () -> residences.ends.turnEnded(residence)) ? 1 : 0;
             for (int walk = 0; walk < 2; walk++) {
                 watch();
                 residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});

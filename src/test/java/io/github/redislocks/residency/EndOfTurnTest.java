@@ -61,7 +61,7 @@ class EndOfTurnTest extends SteppedResidence {
             kept.unlock();
         });
         waiter.start();
-        await().until(() -> residence().isWanted());
+        await().until(() -> residence().turn.isWanted());
         slow = waiter;
         residence().recall(residence().lease().attempt, clock.nanoTime());
         clock.advanceMicros(Timing.SLICE_NANOS / 1_000 - 100);

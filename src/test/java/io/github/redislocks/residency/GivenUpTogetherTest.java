@@ -120,7 +120,7 @@ class GivenUpTogetherTest extends SteppedClient {
         assertThat(left()).isEmpty();
         for (int i = 0; i < locks.size(); i++) {
             assertThat(redis.hash(locks.get(i).keys().lock())).isEmpty();
-            assertThat(residence(i).isTurnFree()).isTrue();
+            assertThat(residence(i).turn.isFree()).isTrue();
             assertThat(inside.localQueue().isInUse(locks.get(i).keys().lock()))
                     .as("an attempt would wait behind nobody")
                     .isFalse();
@@ -132,7 +132,7 @@ class GivenUpTogetherTest extends SteppedClient {
     void those_thatNobodyWaitsFor_leaveByOneRequest_withTheirLastTokens() {
         giveUp(3);
         assertThat(left()).containsExactly("give_up");
-        assertThat(IntStream.range(0, 3).noneMatch(i -> residence(i).isTurnFree()))
+        assertThat(IntStream.range(0, 3).noneMatch(i -> residence(i).turn.isFree()))
                 .as("a thread may ask anew only after the answer")
                 .isTrue();
         send();
@@ -153,10 +153,10 @@ class GivenUpTogetherTest extends SteppedClient {
                 .isTrue();
         send();
         assertThat(left()).containsExactly("release");
-        assertThat(residence(1).isTurnFree()).isFalse();
+        assertThat(residence(1).turn.isFree()).isFalse();
         send();
         assertThat(left()).isEmpty();
-        assertThat(residence(1).isTurnFree()).isTrue();
+        assertThat(residence(1).turn.isFree()).isTrue();
         assertThat(leases).noneMatch(Hold::isLost);
     }
 
@@ -177,7 +177,7 @@ class GivenUpTogetherTest extends SteppedClient {
         PendingCommand all = pending().get(0);
         done(all);
         all.failed(unanswered(), clock.nanoTime());
-        assertThat(residence(1).isTurnFree()).as("Redis may be away").isTrue();
+        assertThat(residence(1).turn.isFree()).as("Redis may be away").isTrue();
         assertReleasedOneByOneAtTheSecondSending();
     }
 
@@ -240,10 +240,12 @@ class GivenUpTogetherTest extends SteppedClient {
                     own.unlock();
                 },
                 null);
-        assertThat(residence(1).tryTurn()).as("else the thread has it given up").isTrue();
+        assertThat(residence(1).turn.tryTake())
+                .as("else the thread gives it up")
+                .isTrue();
         new Thread(waits).start();
         await().until(() -> inside.localQueue().successor(own.keys(), leases.get(1).attempt) != null);
-        residence(1).endTurn();
+        residence(1).turn.end();
         clock.advanceMillis(TIME_IS_OVER_MILLIS);
         inspect();
         assertThat(left()).containsExactlyInAnyOrder("release", "give_up");

@@ -45,7 +45,7 @@ class LossStepsTest extends SteppedResidence {
         client.losses.ended(lease);
         local.endTelling(false);
         watch();
-        assertThat(residence().isTurnFree()).as("the turn is free").isTrue();
+        assertThat(residence().turn.isFree()).as("the turn is free").isTrue();
         kept.lock(LEASE, true);
         kept.unlock();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
@@ -66,14 +66,16 @@ class LossStepsTest extends SteppedResidence {
             public boolean isAlive() {
                 if (!seen) {
                     seen = true;
-                    residence.passOn(clock.nanoTime());
+                    ThreadHold mine = residence.holding();
+                    assertThat(mine.beginRelease(clock.nanoTime())).isPositive();
+                    residence.passOn(mine, clock.nanoTime());
                     kept.lock(LEASE, true);
                 }
                 return false;
             }
         };
         clock.advanceMillis(2_000);
-        assertThat(residence.tryTurn()).isTrue();
+        assertThat(residence.turn.tryTake()).isTrue();
         assertThat(residence.take(lease, first, clock.nanoTime())).isNotNull();
         lease.renewAt(clock.nanoTime());
         watch();
@@ -87,12 +89,12 @@ class LossStepsTest extends SteppedResidence {
         kept.lock(LEASE, true);
         ThreadHold lost = residence().holding();
         client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
-        assertThat(residence().tryTurn()).isTrue();
+        assertThat(residence().turn.tryTake()).isTrue();
         residence().lost(lost);
-        assertThat(residence().tryTurnFirst())
+        assertThat(residence().turn.tryTakeFirst())
                 .as("the turn is that of the next")
                 .isFalse();
-        residence().endTurn();
+        residence().turn.end();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
     }
 
@@ -103,7 +105,7 @@ class LossStepsTest extends SteppedResidence {
         // As far as it had come.
         assertThat(residence().holding().lose(LockLost.Reason.TAKEN)).isTrue();
         client.losses.lose(lease, LockLost.Reason.TAKEN);
-        assertThat(residence().isTurnFree()).isTrue();
+        assertThat(residence().turn.isFree()).isTrue();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
     }
 
@@ -132,7 +134,7 @@ class LossStepsTest extends SteppedResidence {
             for (int walk = 0; walk < 2; walk++) {
                 client.renewals.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
             }
-            assertThat(residence.isTurnFree()).as("%d calls above", above).isTrue();
+            assertThat(residence.turn.isFree()).as("%d calls above", above).isTrue();
         }
         assertThat(overflows).isPositive();
         await().until(() -> losses.size() == 120);
@@ -162,34 +164,19 @@ class LossStepsTest extends SteppedResidence {
         kept.lock(LEASE, true);
         kept.unlock();
         Hold lease = residence().lease();
-        ThreadHold lost = new ThreadHold(
-                hold -> {
-                    throw broken;
-                },
-                lease,
-                new Owner("client:first"),
-                1,
-                false,
-                0);
+        Owner first = new Owner("client:first") {
+            @Override
+            public String description() {
+                throw broken;
+            }
+        };
+        ThreadHold lost = new ThreadHold(lease, first, 1, false, 0);
         lost.begin();
         assertThat(lost.lose(LockLost.Reason.TAKEN)).isTrue();
-        residences.records.add(lost);
+        residences.threadLosses.add(lost);
         clock.advanceMillis(2_000);
         long now = clock.nanoTime();
         assertThatThrownBy(() -> residences.inspect(now, now, (key, job) -> {})).isSameAs(broken);
-        assertThat(lease.nextRenewalNanos()).isEqualTo(now);
-    }
-
-    @Test
-    void holdWhoseRescueMeetsAnError_keepsNoLeaseFromItsHeartbeat() {
-        kept.lock(LEASE, true);
-        Hold lease = residence().lease();
-        residence().holding().stranded = true;
-        clock.advanceMillis(2_000);
-        long now = clock.nanoTime();
-        clock.failReadings(1, 100);
-        assertThatThrownBy(() -> residences.inspect(now, now, (key, job) -> {})).isInstanceOf(InternalError.class);
-        clock.heal();
         assertThat(lease.nextRenewalNanos()).isEqualTo(now);
     }
 
@@ -227,7 +214,7 @@ class LossStepsTest extends SteppedResidence {
 
     /** The record of the latest loss of this thread. */
     private ThreadHold latest() {
-        return residences.records.of(kept.keys(), inside.owners().caller());
+        return residences.threadLosses.of(kept.keys(), inside.owners().caller());
     }
 
     /** Loses the hold of a lock that is kept, as the watchdog does, as far as before the record of the loss. */
@@ -278,7 +265,7 @@ class LossStepsTest extends SteppedResidence {
         kept.lock(LEASE, true);
         ThreadHold first = loseUpToTheRecord();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
-        assertThat(residence().isTurnFree()).as("the turn is free").isTrue();
+        assertThat(residence().turn.isFree()).as("the turn is free").isTrue();
         kept.lock(LEASE, true);
         goOn(first);
         client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);

@@ -13,7 +13,6 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
 import java.util.List;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jetbrains.kotlinx.lincheck.paramgen.ThreadIdGen;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
@@ -37,10 +36,9 @@ class ResidenceLinearizabilityTest {
     /** Two, and that of what comes after them. */
     private static final int THREADS = 4;
 
-    private static Residence.Ended ended() {
+    private static ThreadLosses losses() {
         EventNotifier events = new EventNotifier(List.of());
-        Losses losses = new Losses(new FakeClock(), (keys, attempt) -> {}, events, () -> {});
-        return new Residence.Ended(new ThreadLosses(losses), new LossRecords(), new Holds());
+        return new ThreadLosses(new Losses(new FakeClock(), (keys, attempt) -> {}, events, () -> {}));
     }
 
     /** Threads that pass a residence on, or give it up, while it is lost. */
@@ -64,7 +62,7 @@ class ResidenceLinearizabilityTest {
 
         private final FakeClock clock = new FakeClock();
         private final Residence residence =
-                new Residence(clock, "client:r1", LockKeys.of("p", "a"), ended(), ConcurrentHashMap.newKeySet());
+                new Residence(clock, "client:r1", LockKeys.of("p", "a"), losses(), new Holds());
         private final Hold lease;
         /** By thread: only its own has what it took. */
         private final @Nullable ThreadHold[] taken = new ThreadHold[THREADS];
@@ -91,7 +89,7 @@ class ResidenceLinearizabilityTest {
                     ? null
                     : residence.take(present, new Owner("client:" + thread), clock.nanoTime());
             if (local == null) {
-                residence.endTurn();
+                residence.turn.end();
                 return NOTHING;
             }
             if (!present.isOpen() && local.lose(LockLost.Reason.TAKEN)) {
@@ -111,7 +109,7 @@ class ResidenceLinearizabilityTest {
             if (local.beginRelease(clock.nanoTime()) == 0) {
                 return -local.token;
             }
-            residence.passOn(clock.nanoTime());
+            residence.passOn(local, clock.nanoTime());
             return local.token;
         }
 
@@ -132,7 +130,7 @@ class ResidenceLinearizabilityTest {
         /** The thread that had the lock when the residence was lost was notified, and its turn has ended. */
         @Validate
         public void lost_isToldToItsHolder() {
-            if (lease.isLost() && (residence.holding() != null || !residence.tryTurnFirst())) {
+            if (lease.isLost() && (residence.holding() != null || !residence.turn.tryTakeFirst())) {
                 throw new IllegalStateException("a thread holds a lock whose residence was lost");
             }
         }
@@ -155,7 +153,7 @@ class ResidenceLinearizabilityTest {
                 return -local.token;
             }
             residence.ended(lease);
-            residence.passOn(clock.nanoTime());
+            residence.passOn(local, clock.nanoTime());
             return local.token;
         }
     }

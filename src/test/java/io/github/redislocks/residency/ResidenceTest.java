@@ -1,7 +1,6 @@
 package io.github.redislocks.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLost;
@@ -17,7 +16,6 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
-import java.util.HashSet;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -57,37 +55,11 @@ class ResidenceTest {
     };
 
     private final Queue<LockLost> told = new ConcurrentLinkedQueue<>();
-    private final WalkedSet watched = new WalkedSet();
-    private final Residence residence = new Residence(clock, "client:r1", LockKeys.of("p", "a"), ended(), watched);
+    private final Residence residence = new Residence(clock, "client:r1", LockKeys.of("p", "a"), losses(), new Holds());
 
-    /** The residences that the watchdog looks at. A walk comes right after each addition. */
-    private static final class WalkedSet extends HashSet<Residence> {
-
-        private static final long serialVersionUID = 1;
-
-        /** The task of the test that runs at the next removal. */
-        private transient Runnable atRemoval = () -> {};
-
-        @Override
-        public boolean add(Residence added) {
-            boolean isNew = super.add(added);
-            added.unwatch();
-            return isNew;
-        }
-
-        @Override
-        public boolean remove(Object removed) {
-            Runnable now = atRemoval;
-            atRemoval = () -> {};
-            now.run();
-            return super.remove(removed);
-        }
-    }
-
-    private Residence.Ended ended() {
-        Losses losses =
-                new Losses(time, (keys, attempt) -> {}, new EventNotifier(LossListener.to(told::add)), () -> {});
-        return new Residence.Ended(new ThreadLosses(losses), new LossRecords(), new Holds());
+    private ThreadLosses losses() {
+        EventNotifier events = new EventNotifier(LossListener.to(told::add));
+        return new ThreadLosses(new Losses(time, (keys, attempt) -> {}, events, () -> {}));
     }
 
     private static void uninterrupted(CountDownLatch latch) {
@@ -113,10 +85,9 @@ class ResidenceTest {
 
     /** Begins a lease under which a thread has the lock and unlocks it. */
     private Hold useNewLease(long token) {
-        assertThat(residence.tryTurn()).isTrue();
+        assertThat(residence.turn.tryTake()).isTrue();
         Hold acquired = beginLease(token);
-        assertThat(residence.take(acquired, new Owner("client:1"), 0)).isNotNull();
-        residence.passOn(1_000_000);
+        residence.passOn(begun(residence.take(acquired, new Owner("client:1"), 0)), 1_000_000);
         return acquired;
     }
 
@@ -125,38 +96,40 @@ class ResidenceTest {
         stopped = new CountDownLatch(1);
         goOn = new CountDownLatch(1);
         FutureTask<Void> task = new FutureTask<>(() -> {
-            boolean turn = residence.awaitTurn(WaitLimit.endless());
+            boolean turn = residence.turn.await(WaitLimit.endless());
             assertThat(turn).isTrue();
-            residence.entered();
+            residence.turn.entered();
             return null;
         });
         Thread thread = new Thread(task);
         slow = thread;
         thread.start();
-        await().until(() -> residence.queuedThreads().contains(thread));
+        await().until(() -> residence.turn.queuedThreads().contains(thread));
         return task;
     }
 
     /** Ends the turn; the waiter is about to take it. */
     private void endTurnAndLetItCome() {
-        residence.endTurn();
+        residence.turn.end();
         uninterrupted(stopped);
+    }
+
+    /** The hold of a thread that begins to release it. */
+    private static ThreadHold begun(@Nullable ThreadHold local) {
+        ThreadHold taken = Objects.requireNonNull(local);
+        assertThat(taken.beginRelease(0)).isPositive();
+        return taken;
     }
 
     @Test
     void leaseThatIsLostWhileAThreadTakesIt_wasLastThatOfTheThreadBefore() {
-        assertThat(residence.tryTurn()).isTrue();
-        beginLease();
-        Hold lease = Objects.requireNonNull(residence.lease());
-        Owner owner = new Owner("client:1");
-        long token = Objects.requireNonNull(residence.take(lease, owner, 0)).token;
-        residence.passOn(1_000_000);
-        assertThat(residence.tryTurn()).isTrue();
+        Hold lease = useNewLease(5);
+        assertThat(residence.turn.tryTake()).isTrue();
         lease.lose(LockLost.Reason.TAKEN);
-        assertThat(residence.take(lease, owner, 1_000_000)).isNull();
-        assertThat(Objects.requireNonNull(residence.lossOfUnlocked(lease, LockLost.Reason.TAKEN))
-                        .token())
-                .isEqualTo(token);
+        assertThat(residence.take(lease, new Owner("client:1"), 1_000_000)).isNull();
+        residence.lost(lease, LockLost.Reason.TAKEN);
+        await().until(() -> !told.isEmpty());
+        assertThat(told).singleElement().extracting(LockLost::token).isEqualTo(5L);
     }
 
     @Test
@@ -165,106 +138,78 @@ class ResidenceTest {
         first.lose(LockLost.Reason.TAKEN);
         residence.ended(first);
         Hold second = useNewLease(20);
-        assertThat(residence.lossOfUnlocked(first, LockLost.Reason.TAKEN)).isNull();
-        assertThat(residence.lossOfUnlocked(second, LockLost.Reason.TAKEN)).isNotNull();
-    }
-
-    @Test
-    void lossOfALease_isToldForTheThreadThatHasUnlocked_thoughTheNextLeaseBegins() {
-        Hold first = useNewLease(5);
-        first.lose(LockLost.Reason.TAKEN);
-        watched.atRemoval = () -> useNewLease(20);
         residence.lost(first, LockLost.Reason.TAKEN);
+        second.lose(LockLost.Reason.TAKEN);
+        residence.lost(second, LockLost.Reason.TAKEN);
         await().until(() -> !told.isEmpty());
-        assertThat(told).singleElement().extracting(LockLost::token).isEqualTo(5L);
-    }
-
-    @Test
-    void lease_thatBeginsDuringAWalk_isWatched() {
-        assertThat(residence.tryTurn()).isTrue();
-        beginLease();
-        assertThat(watched).containsExactly(residence);
-    }
-
-    @Test
-    void passOn_thatMeetsAnError_endsTheTurn() {
-        assertThat(residence.tryTurn()).isTrue();
-        beginLease();
-        Hold lease = Objects.requireNonNull(residence.lease());
-        assertThat(residence.take(lease, new Owner("client:1"), 0)).isNotNull();
-        residence.ended(lease);
-        watched.atRemoval = () -> {
-            throw new OutOfMemoryError("of the test");
-        };
-        assertThatThrownBy(() -> residence.passOn(1_000_000)).isInstanceOf(OutOfMemoryError.class);
-        assertThat(residence.isTurnFree()).isTrue();
+        assertThat(told).singleElement().extracting(LockLost::token).isEqualTo(20L);
     }
 
     @Test
     void thread_thatHasWaited_isQueuedUntilItSaysItself() throws Exception {
-        assertThat(residence.tryTurn()).isTrue();
+        assertThat(residence.turn.tryTake()).isTrue();
         CountDownLatch seen = new CountDownLatch(1);
         FutureTask<Void> task = new FutureTask<>(() -> {
-            assertThat(residence.awaitTurn(WaitLimit.endless())).isTrue();
+            assertThat(residence.turn.await(WaitLimit.endless())).isTrue();
             uninterrupted(seen);
-            residence.entered();
+            residence.turn.entered();
             return null;
         });
         new Thread(task).start();
-        await().until(residence::isWanted);
-        residence.endTurn();
-        await().until(() -> !residence.isWanted());
-        residence.entered();
-        assertThat(residence.queuedThreads()).hasSize(1);
+        await().until(residence.turn::isWanted);
+        residence.turn.end();
+        await().until(() -> !residence.turn.isWanted());
+        residence.turn.entered();
+        assertThat(residence.turn.queuedThreads()).hasSize(1);
         seen.countDown();
         task.get();
-        assertThat(residence.queuedThreads()).isEmpty();
+        assertThat(residence.turn.queuedThreads()).isEmpty();
     }
 
     @Test
     void thread_withinTheFirstSliceOfTheLease_comesBackBeforeThoseThatWait() throws Exception {
-        assertThat(residence.tryTurn()).isTrue();
+        assertThat(residence.turn.tryTake()).isTrue();
         beginLease();
         FutureTask<Void> waiter = waiter();
         endTurnAndLetItCome();
         time.advanceMicros(SLICE_MICROS - 1);
-        assertThat(residence.tryTurn()).isTrue();
-        residence.endTurn();
+        assertThat(residence.turn.tryTake()).isTrue();
+        residence.turn.end();
         time.advanceMicros(1);
-        assertThat(residence.tryTurn()).as("its slice is over").isFalse();
+        assertThat(residence.turn.tryTake()).as("its slice is over").isFalse();
         goOn.countDown();
         waiter.get();
-        assertThat(residence.isTurnFree()).isFalse();
+        assertThat(residence.turn.isFree()).isFalse();
     }
 
     @Test
     void thread_thatHasWaited_hasASlice() throws Exception {
-        assertThat(residence.tryTurn()).isTrue();
+        assertThat(residence.turn.tryTake()).isTrue();
         beginLease();
         time.advanceMicros(5 * SLICE_MICROS);
         FutureTask<Void> first = waiter();
-        residence.endTurn();
+        residence.turn.end();
         goOn.countDown();
         first.get();
         FutureTask<Void> second = waiter();
         endTurnAndLetItCome();
-        assertThat(residence.tryTurn()).as("within the slice of the first").isTrue();
-        residence.endTurn();
+        assertThat(residence.turn.tryTake()).as("within the slice of the first").isTrue();
+        residence.turn.end();
         time.advanceMicros(SLICE_MICROS);
-        assertThat(residence.tryTurn()).isFalse();
+        assertThat(residence.turn.tryTake()).isFalse();
         goOn.countDown();
         second.get();
     }
 
     @Test
     void client_whichGivesTheLeaseUp_waitsForNoSlice() throws Exception {
-        assertThat(residence.tryTurn()).isTrue();
+        assertThat(residence.turn.tryTake()).isTrue();
         FutureTask<Void> waiter = waiter();
         endTurnAndLetItCome();
-        assertThat(residence.tryTurn()).as("no slice was begun").isFalse();
-        assertThat(residence.tryTurnFirst()).isTrue();
+        assertThat(residence.turn.tryTake()).as("no slice was begun").isFalse();
+        assertThat(residence.turn.tryTakeFirst()).isTrue();
         goOn.countDown();
-        residence.endTurn();
+        residence.turn.end();
         waiter.get();
     }
 }

@@ -20,10 +20,8 @@ import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalInt;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
@@ -44,7 +42,7 @@ class ResidencyStepsTest extends SteppedResidence {
         assertThat(kept.remainingNanos()).isZero();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("EXPIRED");
         assertThat(client.holds.all()).isEmpty();
-        assertThat(residence().tryTurnFirst()).as("the turn is free").isTrue();
+        assertThat(residence().turn.tryTakeFirst()).as("the turn is free").isTrue();
     }
 
     @Test
@@ -63,32 +61,20 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.lock(LEASE, true);
         kept.unlock();
         Hold lease = residence().lease();
-        assertThat(residence().tryTurnFirst()).as("as who releases it").isTrue();
+        assertThat(residence().turn.tryTakeFirst()).as("as who releases it").isTrue();
         for (int i = 0; i < 10_000; i++) {
             residences.byTry(KEY, "another", i);
         }
         assertThat(commands()).as("answered before it is clear").isEmpty();
         client.losses.lose(lease, LockLost.Reason.TAKEN);
-        residence().endTurn();
+        residence().turn.end();
         List<Throwable> thrown = new ArrayList<>();
-        Thread thread = new Thread(null, () -> residences.turnEnded(residence()), "small", 512 * 1_024);
+        Thread thread = new Thread(null, () -> residences.ends.turnEnded(residence()), "small", 512 * 1_024);
         thread.setUncaughtExceptionHandler((of, e) -> thrown.add(e));
         thread.start();
         thread.join();
         assertThat(thrown).isEmpty();
         assertThat(commands()).hasSize(10_000).containsOnly("answer");
-    }
-
-    @Test
-    void tryOfAnother_whoseNotingMeetsAnError_leavesTheTurnFree() {
-        kept.lock(LEASE, true);
-        kept.unlock();
-        clock.failReadings(1, 1);
-        assertThatThrownBy(() -> residences.byTry(KEY, "another", 1)).isInstanceOf(InternalError.class);
-        clock.heal();
-        assertThat(residence().isTurnFree()).isTrue();
-        kept.lock(LEASE, true);
-        kept.unlock();
     }
 
     @Test
@@ -100,36 +86,7 @@ class ResidencyStepsTest extends SteppedResidence {
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
         assertThat(kept.held()).isNull();
         assertThat(client.holds.all()).isEmpty();
-        assertThat(residence().tryTurnFirst()).as("the turn is free").isTrue();
-    }
-
-    @Test
-    void releaseByAnError_goesOnInTheBackground() {
-        kept.lock(LEASE, true);
-        residence().recall(residence().lease().attempt, clock.nanoTime());
-        clock.advanceMillis(1);
-        fail("release", broken);
-        assertThatThrownBy(kept::unlock).isSameAs(broken);
-        inside.handoff().rescue(client.holds.all().iterator().next());
-        assertThat(commands()).containsExactly("release");
-        assertThat(residence().holding()).isNull();
-        assertThat(residence().tryTurnFirst()).as("the turn is free").isTrue();
-    }
-
-    /** The lease is lost while a thread unlocks, which then meets an error. */
-    @Test
-    void unlockThatMeetsAnErrorUnderALostLease_isEndedByTheWatchdog() {
-        kept.lock(LEASE, true);
-        ThreadHold local = residence().holding();
-        assertThat(local.beginRelease(clock.nanoTime())).isPositive();
-        client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
-        assertThat(residence().isTurnFree()).as("the thread has the turn").isFalse();
-        local.stranded = true;
-        watch();
-        assertThat(residence().isTurnFree()).as("the turn is free").isTrue();
-        assertThat(client.holds.all()).isEmpty();
-        kept.lock(LEASE, true);
-        kept.unlock();
+        assertThat(residence().turn.tryTakeFirst()).as("the turn is free").isTrue();
     }
 
     /** A lease that is there in place of another. */
@@ -202,26 +159,10 @@ class ResidencyStepsTest extends SteppedResidence {
         LostWhenSeen lease = keepOneThatIsLostWhenSeen();
         kept.lock(LEASE, true);
         assertThat(lease.seen).isTrue();
-        assertThat(residence().isTurnFree()).as("nobody waits for the thread").isTrue();
+        assertThat(residence().turn.isFree()).as("nobody waits for the thread").isTrue();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
         watch();
         assertThat(client.holds.all()).isEmpty();
-    }
-
-    /** The same, and the thread meets an error as it finds out: the turn is not ended twice. */
-    @Test
-    void leaseThatIsLostAsAHoldBegins_whoseThreadMeetsAnError_endsItByTheWatchdog() {
-        LostWhenSeen lease = keepOneThatIsLostWhenSeen();
-        lease.error = broken;
-        assertThatThrownBy(() -> kept.lock(LEASE, true)).isSameAs(broken);
-        assertThat(residence().isTurnFree()).as("the watchdog ends the turn").isFalse();
-        watch();
-        assertThat(residence().isTurnFree()).isTrue();
-        assertThat(residence().holding()).isNull();
-        kept.lock(LEASE, true);
-        watch();
-        assertThat(residence().isTurnFree()).as("the turn of the next").isFalse();
-        kept.unlock();
     }
 
     /** The watchdog looks at a lease that was lost again and again while a thread unlocks under it. */
@@ -240,7 +181,7 @@ class ResidencyStepsTest extends SteppedResidence {
         assertThat(client.renewals.inspect(now, now, (key, job) -> {}))
                 .as("the watchdog looks again soon")
                 .isLessThanOrEqualTo(now + 100 * MILLI);
-        residence().passOn(now);
+        residence().passOn(local, now);
         for (int i = 0; i < 5; i++) {
             watch();
         }
@@ -408,77 +349,14 @@ class ResidencyStepsTest extends SteppedResidence {
     }
 
     @Test
-    void errorAfterTheLockIsHeld_leavesItToTheWatchdog() {
-        Runnable failing = () -> residence().ask(() -> {
-            throw broken;
-        });
-        // With a lease to acquire first, and without.
-        for (int round = 0; round < 2; round++) {
-            if (round == 0) {
-                during("take", failing);
-            } else {
-                failing.run();
-            }
-            assertThatThrownBy(() -> kept.lock(LEASE, true)).isSameAs(broken);
-            assertThat(kept.held()).as("not held").isNull();
-            assertThat(client.watchdog.isIdle()).isFalse();
-            watch();
-            assertThat(residence().isTurnFree()).isTrue();
-            release(redis.run(pending("release").call(), MILLI));
-            assertThat(client.holds.all()).isEmpty();
-            clock.advanceMillis(1);
-            kept.lock(LEASE, true);
-            kept.unlock();
-            clock.advanceMillis(1);
-        }
-    }
-
-    @Test
     void freshLease_hasNotBeenIdleSinceAnEarlierOne() {
         clock.advanceMillis(Duration.ofHours(2).toMillis());
         kept.lock(LEASE, true);
         Hold fresh = residence().lease();
         // As if the walk had found it before the thread came to hold it, and went on after that.
-        residence().passOn(0);
+        residence().end(residence().holding());
         residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
         assertThat(residence().lease()).isSameAs(fresh);
-    }
-
-    @Test
-    void strandedHold_isReleasedByItsThread_whenThatWantsTheLockAgain() {
-        kept.lock(LEASE, true);
-        residence().holding().stranded = true;
-        assertThat(kept.tryLock(LEASE, true)).as("until Redis has released it").isFalse();
-        assertThat(residence().holding()).isNull();
-        assertThat(residence().isTurnFree()).isTrue();
-        // The try has asked the client that keeps the lock, which is this one; its answer may be pending too.
-        assertThat(commands()).contains("release");
-    }
-
-    @Test
-    void strandedHold_isReleasedByTheWatchdog() {
-        kept.lock(LEASE, true);
-        residence().holding().stranded = true;
-        watch();
-        assertThat(left()).containsExactly("release");
-        assertThat(residence().isTurnFree()).isTrue();
-    }
-
-    @Test
-    void errorBeforeTheLeaseIsKept_leavesItToTheWatchdog() {
-        Set<Residence> full = new HashSet<>() {
-            @Override
-            public boolean add(Residence residence) {
-                throw broken;
-            }
-        };
-        Residence.Ended ended = new Residence.Ended(residences.threadLosses, residences.records, client.holds);
-        Residence failing = new Residence(clock, "client:r9", kept.keys(), ended, full);
-        Sync unkept = new KeptLock(inside.engine(), kept.keys(), false, KEEPING, residences, failing);
-        assertThatThrownBy(() -> unkept.lock(LEASE, true)).isSameAs(broken);
-        watch();
-        assertThat(left()).containsExactly("release");
-        assertThat(failing.isTurnFree()).isTrue();
     }
 
     @Test
@@ -487,12 +365,12 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.unlock();
         residences.byWaiter(KEY, residence().lease().attempt);
         release(redis.run(pending("release").call(), MILLI));
-        assertThat(residence().tryTurn()).as("another thread asks").isTrue();
+        assertThat(residence().turn.tryTake()).as("another thread asks").isTrue();
         redis.down(true);
         assertThatThrownBy(() -> kept.tryLock(LEASE, true)).isInstanceOf(LockUnavailableException.class);
         clock.advanceMillis(1);
         assertThatThrownBy(() -> kept.tryLock(1, LEASE, true)).isInstanceOf(LockUnavailableException.class);
-        residence().endTurn();
+        residence().turn.end();
     }
 
     @Test
@@ -501,12 +379,12 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.unlock();
         Residence residence = residence();
         long attempt = residence.lease().attempt;
-        assertThat(residence.tryTurn()).isTrue();
+        assertThat(residence.turn.tryTake()).isTrue();
         residences.byWaiter(KEY, attempt);
-        residence.endTurn();
+        residence.turn.end();
         assertThat(residence.lease()).as("nobody has looked since").isNotNull();
-        residences.turnEnded(residence);
-        assertThat(residence.lease()).isNull();
+        residences.ends.turnEnded(residence);
+        assertThat(residence.lease().isReleasing()).isTrue();
         assertThat(commands()).containsExactly("release");
     }
 
@@ -580,7 +458,7 @@ class ResidencyStepsTest extends SteppedResidence {
         keepAndRecall();
         PendingCommand release = pending("release");
         release.failed(unanswered(), clock.nanoTime());
-        assertThat(residence().isTurnFree()).isTrue();
+        assertThat(residence().turn.isFree()).isTrue();
         assertThat(kept.tryLock(LEASE, true)).as("Redis has not released it").isFalse();
         release.answered(redis.run(release.call(), MILLI), clock.nanoTime());
         assertThat(kept.tryLock(LEASE, true)).isTrue();
@@ -601,11 +479,11 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.lock(LEASE, true);
         kept.unlock();
         Residence residence = residence();
-        assertThat(residence.tryTurn()).isTrue();
+        assertThat(residence.turn.tryTake()).isTrue();
         residences.byTry(KEY, "another", 7);
         assertThat(left()).as("it may become the holder").isEmpty();
-        residence.endTurn();
-        residences.turnEnded(residence);
+        residence.turn.end();
+        residences.ends.turnEnded(residence);
         assertThat(left()).containsExactly("release");
         release(redis.run(pending("release").call(), MILLI));
         assertThat(left()).containsExactly("answer");
@@ -661,9 +539,9 @@ class ResidencyStepsTest extends SteppedResidence {
         keepAndRecall();
         PendingCommand release = pending("release");
         release.failed(unanswered(), clock.nanoTime());
-        assertThat(residence().tryTurn()).isTrue();
+        assertThat(residence().turn.tryTake()).isTrue();
         release.answered(redis.run(release.call(), MILLI), clock.nanoTime());
-        assertThat(residence().isTurnFree()).as("the turn is that of the next").isFalse();
+        assertThat(residence().turn.isFree()).as("the turn is that of the next").isFalse();
     }
 
     @Test
@@ -712,15 +590,15 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.lock(LEASE, true);
         kept.unlock();
         Residence residence = residence();
-        assertThat(residence.tryTurn()).isTrue();
+        assertThat(residence.turn.tryTake()).isTrue();
         FutureTask<Void> waits = new FutureTask<>(() -> kept.lock(LEASE, true), null);
         Thread thread = new Thread(waits);
         thread.start();
-        await().until(residence::isWanted);
+        await().until(residence.turn::isWanted);
         assertThat(client.queuedThreads(kept.keys())).containsExactly(thread);
         List<Thread> onItsWay = new ArrayList<>();
         during("reenter", () -> onItsWay.addAll(client.queuedThreads(kept.keys())));
-        residence.endTurn();
+        residence.turn.end();
         waits.get();
         assertThat(onItsWay).containsExactly(thread);
         assertThat(client.queuedThreads(kept.keys())).isEmpty();
@@ -730,7 +608,7 @@ class ResidencyStepsTest extends SteppedResidence {
     void thread_thatHasTheTurnAndWaitsInRedis_isOneInTheInspection() throws Exception {
         other.lock(LEASE, true);
         Residence residence = residence();
-        assertThat(residence.tryTurn()).isTrue();
+        assertThat(residence.turn.tryTake()).isTrue();
         FutureTask<Void> waits = new FutureTask<>(
                 () -> {
                     kept.lock(LEASE, true);
@@ -738,8 +616,8 @@ class ResidencyStepsTest extends SteppedResidence {
                 },
                 null);
         new Thread(waits).start();
-        await().until(residence::isWanted);
-        residence.endTurn();
+        await().until(residence.turn::isWanted);
+        residence.turn.end();
         await().until(() -> client.queries().inspect(kept.keys()).queueLength() == 1);
         assertThat(client.queries().inspect(kept.keys()).queue())
                 .extracting(LockInspection.Waiter::threads)
@@ -775,7 +653,7 @@ class ResidencyStepsTest extends SteppedResidence {
         });
         Thread thread = new Thread(waits);
         thread.start();
-        await().until(() -> residence().isWanted() && thread.getState() == Thread.State.WAITING);
+        await().until(() -> residence().turn.isWanted() && thread.getState() == Thread.State.WAITING);
         residence().recall(lease.attempt, clock.nanoTime());
         clock.advanceMicros(10);
         asked.clear();
@@ -789,16 +667,40 @@ class ResidencyStepsTest extends SteppedResidence {
     }
 
     @Test
+    void releaseThatIsContinued_andMeetsAnError_costsNoLeaseItsHeartbeat() {
+        List<Hold> leases = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            Sync each = client.lock("job" + i, false, KEEPING);
+            each.lock(LEASE, true);
+            each.unlock();
+            leases.add(residences.of(each.keys(), 1).lease());
+        }
+        kept.lock(LEASE, true);
+        residence().recall(residence().lease().attempt, clock.nanoTime());
+        clock.advanceMillis(2_000);
+        fail("release", broken);
+        assertThatThrownBy(kept::unlock).isSameAs(broken);
+        long now = clock.nanoTime();
+        clock.failReadings(1, 1);
+        assertThatThrownBy(() -> residences.inspect(now, now, (key, job) -> {})).isInstanceOf(InternalError.class);
+        clock.heal();
+        assertThat(leases).extracting(Hold::nextRenewalNanos).containsOnly(now);
+        residences.inspect(now, now, (key, job) -> {});
+        assertThat(left()).containsExactly("release");
+        assertThat(client.holds.all()).hasSize(20);
+    }
+
+    @Test
     void recall_ofAnEarlierLease_changesNothing() {
         kept.lock(LEASE, true);
         kept.unlock();
         long attempt = residence().lease().attempt;
         residences.byWaiter(KEY, attempt - 1);
         assertThat(residence().lease()).isNotNull();
-        assertThat(residence().tryTurnFirst()).as("the turn is free").isTrue();
-        residence().endTurn();
+        assertThat(residence().turn.tryTakeFirst()).as("the turn is free").isTrue();
+        residence().turn.end();
         residences.byWaiter(KEY, attempt);
-        assertThat(residence().lease()).isNull();
+        assertThat(residence().lease().isReleasing()).isTrue();
     }
 
     @Test

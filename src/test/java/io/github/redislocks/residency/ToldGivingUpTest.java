@@ -32,12 +32,12 @@ class ToldGivingUpTest extends SteppedResidence {
         assertThatThrownBy(() -> release.answered(reply, now)).satisfies(ToldGivingUpTest::isOfTheTelling);
         clock.heal();
         assertThat(inside.holds().all()).isEmpty();
-        assertThat(residence().isTurnFree()).isTrue();
+        assertThat(residence().turn.isFree()).isTrue();
     }
 
     private static void isOfTheTelling(Throwable error) {
         assertThat(error).isInstanceOf(InternalError.class);
         assertThat(error.getStackTrace())
-                .anyMatch(frame -> frame.getMethodName().equals("givenUp"));
+                .anyMatch(frame -> frame.getMethodName().equals("publish"));
     }
 }

@@ -9,6 +9,7 @@ import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
@@ -17,23 +18,24 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The records of losses under a lease, which threads that find a loss may make at any time. */
-class LossRecordsTest {
+class ThreadLossesTest {
 
     private final LockKeys keys = LockKeys.of("p", "a");
     private final Owner owner = new Owner("client:1");
     private final FakeClock clock = new FakeClock();
     private final EventNotifier events = new EventNotifier(List.of());
-    private final LossRecords records = new LossRecords();
+    private final ThreadLosses records = new ThreadLosses(new Losses(clock, (of, attempt) -> {}, events, () -> {}));
+    private final Residence residence = new Residence(clock, "client:r1", keys, records, new Holds());
 
     private ThreadHold hold(long token) {
-        return hold(token, keys, owner, lost -> {});
+        return hold(token, keys, owner);
     }
 
-    private ThreadHold hold(long token, LockKeys lock, Owner of, ThreadHold.Turn turn) {
-        Attempt attempt = new Attempt(
-                7, lock, new Owner("client:r1"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
+    private ThreadHold hold(long token, LockKeys lock, Owner of) {
+        Attempt attempt =
+                new Attempt(7, lock, residence, new Attempt.Request(30_000, true, false), WaitLimit.endless());
         Hold lease = new Hold(attempt, new Attempt.Grant(5, false, Long.MAX_VALUE, 0, true), 0, 10, null);
-        return new ThreadHold(turn, lease, of, token, false, 0);
+        return new ThreadHold(lease, of, token, false, 0);
     }
 
     @Test
@@ -75,7 +77,7 @@ class LossRecordsTest {
     }
 
     private void inspect() {
-        records.inspect(new ThreadLosses(new Losses(clock, (of, attempt) -> {}, events, () -> {})), clock.nanoTime());
+        records.inspect(clock.nanoTime());
     }
 
     @Test
@@ -91,10 +93,13 @@ class LossRecordsTest {
     void lossWhoseTellingMeetsAnError_keepsNoOtherUntold() {
         List<ThreadHold> told = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
-            told.add(lost(hold(5, LockKeys.of("p", "b" + i), owner, lost -> {})));
+            told.add(lost(hold(5, LockKeys.of("p", "b" + i), owner)));
         }
-        lost(hold(5, keys, owner, lost -> {
-            throw new OutOfMemoryError("of the test");
+        lost(hold(5, keys, new Owner("client:2") {
+            @Override
+            public String description() {
+                throw new OutOfMemoryError("of the test");
+            }
         }));
         assertThatThrownBy(this::inspect).isInstanceOf(OutOfMemoryError.class);
         assertThat(told).noneMatch(ThreadHold::isUntold);
@@ -107,12 +112,12 @@ class LossRecordsTest {
             @Override
             public boolean isAlive() {
                 if (later[0] == null) {
-                    later[0] = lost(hold(6, keys, this, lost -> {}));
+                    later[0] = lost(hold(6, keys, this));
                 }
                 return false;
             }
         };
-        lost(hold(5, keys, ended, lost -> {}));
+        lost(hold(5, keys, ended));
         inspect();
         assertThat(records.of(keys, ended)).isSameAs(later[0]);
         inspect();

@@ -1,0 +1,289 @@
+package io.github.redislocks.residency;
+
+import io.github.redislocks.LockGivenUp;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.engine.Conditions;
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.state.Held;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lock object that finds and ends its thread's hold under a residence, even if the thread acquired it by another
+ * object of the lock. A hold of its own in Redis is treated as by every other lock.
+ */
+abstract class ThreadLock extends Sync {
+
+    final Residences all;
+    final LeaseEnds ends;
+    final Clock clock;
+    /**
+     * The residence by which the client keeps the lock for its threads; null if this object was made without residency.
+     */
+    final @Nullable Residence kept;
+
+    ThreadLock(
+            LockEngine engine,
+            LockKeys keys,
+            boolean fair,
+            Settings settings,
+            Residences all,
+            @Nullable Residence residence) {
+        super(engine, keys, fair, settings);
+        this.all = all;
+        this.ends = all.ends;
+        this.clock = all.clock;
+        this.kept = residence;
+    }
+
+    /** The calling thread's hold under a residence; null if there is none, or if it is lost. */
+    final @Nullable ThreadHold local() {
+        Residence residence = kept == null ? all.known(keys().lock()) : kept;
+        return residence == null ? null : residence.heldBy(Thread.currentThread());
+    }
+
+    /** The residence of a thread's hold, which is the owner of the lease. */
+    private static Residence residenceOf(ThreadHold local) {
+        return (Residence) local.lease.owner;
+    }
+
+    @Override
+    protected @Nullable Held present() {
+        ThreadHold local = local();
+        return local == null ? below(hold()) : local;
+    }
+
+    /** The given hold in Redis, or the calling thread's loss under a residence if the hold is lost and older. */
+    private @Nullable Held below(@Nullable Hold hold) {
+        ThreadHold lost = hold == null || hold.isLost() ? all.threadLosses.of(keys(), all.owners.caller()) : null;
+        return lost == null || (hold != null && hold.acquiredNanos - lost.acquiredNanos > 0) ? hold : lost;
+    }
+
+    @Override
+    protected @Nullable Held rescued() {
+        ThreadHold local = local();
+        return local == null ? below((Hold) super.rescued()) : local;
+    }
+
+    @Override
+    public boolean isValid(Held held) {
+        return held instanceof ThreadHold local
+                ? all.threadLosses.isValid(local, clock.nanoTime())
+                : super.isValid(held);
+    }
+
+    /** Ends the turn of a thread that did not come to hold the lock, or the given hold, which nobody got. */
+    final void leave(Residence residence, @Nullable ThreadHold made) {
+        if (made == null) {
+            residence.turn.end();
+        } else {
+            residence.end(made);
+        }
+        ends.turnEnded(residence);
+    }
+
+    /** After an error: a thread's last hold ends at once. */
+    @Override
+    protected void strand(Held held, int count) {
+        if (!(held instanceof ThreadHold local)) {
+            super.strand(held, count);
+        } else if (count == 1) {
+            leave(residenceOf(local), local);
+        } else if (local.count() == count) {
+            local.exited();
+        }
+    }
+
+    @Override
+    protected void unlock(Held held, long byNanos) {
+        if (!(held instanceof ThreadHold local)) {
+            super.unlock(held, byNanos);
+            return;
+        }
+        long now = clock.nanoTime();
+        if (!all.threadLosses.isValid(local, now)) {
+            throw unlockLost(local);
+        }
+        if (local.count() > 1) {
+            local.exited();
+        } else {
+            passOn(residenceOf(local), local, now, byNanos);
+        }
+    }
+
+    /** Ends a thread's hold under a lease. The lease is released if others want the lock, and otherwise kept. */
+    private void passOn(Residence residence, ThreadHold local, long now, long byNanos) {
+        StackSpace.ensureLocal();
+        if (local.beginRelease(now) == 0) {
+            isValid(local);
+            throw unlockLost(local);
+        }
+        GivingUp event = null;
+        try {
+            Hold lease = local.lease;
+            LockGivenUp.Reason why = ends.whyOver(residence, lease, now, residence.turn.isWanted());
+            if (why == null) {
+                all.kept(residence, residencyNanos(), now);
+            } else {
+                StackSpace.ensure();
+                event = ends.event(residence, lease, why);
+                endInRedis(lease, now, byNanos);
+                residence.ended(lease);
+            }
+        } catch (LockLostException e) {
+            lostInRelease(local);
+            throw unlockLost(local);
+        } finally {
+            // After an error as well: the hold of the thread ends, and the watchdog continues the release of the lease.
+            residence.passOn(local, now);
+        }
+        ends.turnEnded(residence);
+        // Notify the listeners last, so that the time of the release does not include theirs.
+        ends.publish(event);
+        if (isHeard()) {
+            released(local, now);
+        }
+    }
+
+    /** Declares a thread's hold lost, since its lease turned out to be lost while the thread released the hold. */
+    private void lostInRelease(ThreadHold local) {
+        LockLost.Reason reason = local.lease.lossReason();
+        if (local.lostInRelease(reason == null ? LockLost.Reason.EXPIRED : reason)) {
+            all.threadLosses.ended(local);
+        }
+        // Repeated, since the thread that declared the loss could not finish while this hold was open.
+        all.losses.ended(local.lease);
+    }
+
+    private LockLostException unlockLost(ThreadHold local) {
+        // Repeated, since an error may have stopped the thread that found the loss before it notified the listeners.
+        all.threadLosses.ended(local);
+        LockLostException exception = Losses.exception(local);
+        if (local.isLost()) {
+            // End the turn here too, which makes the record: the thread that declared the loss may not have done so
+            // yet. After this unlock, the record of an earlier loss is the latest again.
+            local.endTurn();
+        }
+        if (local.unlockedAfterLoss()) {
+            all.threadLosses.remove(local);
+        }
+        return exception;
+    }
+
+    @Override
+    protected boolean undo(Held held, long byNanos) {
+        if (!(held instanceof ThreadHold)) {
+            return super.undo(held, byNanos);
+        }
+        try {
+            unlock(held, byNanos);
+        } catch (LockLostException e) {
+            // Ignored: the caller never learns that it had the lock, so it need not learn that the lock was lost.
+        }
+        return true;
+    }
+
+    @Override
+    protected void fix(Held held, long byNanos) {
+        // The hold of a thread under a lease is not renewed by itself: it lasts for as long as the client keeps the
+        // lock.
+        if (!(held instanceof ThreadHold)) {
+            super.fix(held, byNanos);
+        }
+    }
+
+    /**
+     * Waits in a Condition: the same script ends the lease that would end an ordinary hold. When the wait ends, the
+     * thread gets a hold of its own.
+     */
+    @Override
+    protected boolean await(Conditions conditions, String id, WaitLimit limit, @Nullable Instant until)
+            throws InterruptedException {
+        if (!(ensureHeld() instanceof ThreadHold local)) {
+            return super.await(conditions, id, limit, until);
+        }
+        Waiter waiter = new Waiter(local, hold());
+        try {
+            return conditions.await(id, local.lease, waiter, limit, until);
+        } catch (LockLostException e) {
+            if (waiter.residence.isEnding(local)) {
+                lostInRelease(local);
+            }
+            isValid(local);
+            throw Losses.exception(local);
+        } finally {
+            if (waiter.residence.isEnding(local)) {
+                // After an error. The watchdog continues the release of the lease.
+                waiter.residence.end(local);
+            }
+        }
+    }
+
+    /** A thread that gives a lease up to wait in a Condition. */
+    private final class Waiter implements Conditions.Waiter {
+
+        private final ThreadHold local;
+        private final @Nullable Hold below;
+        private final Residence residence;
+        private @Nullable GivingUp event;
+
+        Waiter(ThreadHold local, @Nullable Hold below) {
+            this.local = local;
+            this.below = below;
+            this.residence = residenceOf(local);
+        }
+
+        @Override
+        public Owner owner() {
+            return local.owner;
+        }
+
+        @Override
+        public int count() {
+            return local.count();
+        }
+
+        @Override
+        public @Nullable Hold below() {
+            return below;
+        }
+
+        @Override
+        public boolean begins(long now) {
+            event = ends.event(residence, local.lease, LockGivenUp.Reason.OWN_HOLD);
+            return local.beginRelease(now) != 0;
+        }
+
+        @Override
+        public void hasGivenUp() {
+            residence.ended(local.lease);
+            residence.passOn(local, clock.nanoTime());
+            ends.turnEnded(residence);
+            ends.publish(event);
+        }
+    }
+
+    @Override
+    protected void signal(Conditions conditions, String id, boolean all, WaitLimit limit) {
+        if (!(ensureHeld() instanceof ThreadHold local)) {
+            super.signal(conditions, id, all, limit);
+            return;
+        }
+        try {
+            conditions.signal(id, local.lease, all, limit);
+        } catch (LockLostException e) {
+            isValid(local);
+            throw Losses.exception(local);
+        }
+    }
+}

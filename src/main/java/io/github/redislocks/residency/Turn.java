@@ -1,0 +1,147 @@
+package io.github.redislocks.residency;
+
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.locks.AbstractQueuedSynchronizer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The turn of a residence, which one thread at a time has, and the queue of the threads that wait for the turn.
+ *
+ * <p>The turn is fair in slices: while others wait, a thread that comes back may have the turn again until its slice is
+ * over. Passing the turn on at each unlock would wake a thread each time.
+ */
+public final class Turn {
+
+    private static final int THREAD = 1;
+    private static final int CLIENT = 2;
+    /** A thread that waits for the turn, or would. */
+    private static final int WAITER = 3;
+
+    private final Clock clock;
+    private final Queue queue = new Queue();
+    /** Until when others may come before the first waiter; guarded by the turn. */
+    private volatile long sliceEndNanos;
+    /** The thread that has waited for the turn, until it knows whether it holds the lock. */
+    private volatile @Nullable Thread entering;
+
+    Turn(Clock clock) {
+        this.clock = clock;
+    }
+
+    /** Takes the turn if it is free and no thread has waited for it for longer than its slice. */
+    public boolean tryTake() {
+        return queue.tryAcquire(THREAD);
+    }
+
+    /** Takes the turn if it is free, before threads that wait for it, in order to give the lease up. */
+    public boolean tryTakeFirst() {
+        return queue.tryAcquire(CLIENT);
+    }
+
+    /**
+     * Waits for the turn; false if the time was over. With the turn, the thread counts as waiting: {@link #entered}.
+     */
+    boolean await(WaitLimit limit) throws InterruptedException {
+        if (limit.isTimed()) {
+            return queue.tryAcquireNanos(WAITER, Math.max(0, limit.remaining(clock.nanoTime())));
+        }
+        if (limit.isInterruptible()) {
+            queue.acquireInterruptibly(WAITER);
+        } else {
+            queue.acquire(WAITER);
+        }
+        return true;
+    }
+
+    /** Notes that the thread with the turn has finished its acquisition, so that it no longer counts as waiting. */
+    void entered() {
+        if (entering == Thread.currentThread()) {
+            entering = null;
+        }
+    }
+
+    /** Ends the turn, and wakes the next thread. */
+    public void end() {
+        queue.release(THREAD);
+    }
+
+    /** Returns true if nobody has the turn. */
+    public boolean isFree() {
+        return queue.isFree();
+    }
+
+    /** Returns true if threads wait for the turn. */
+    public boolean isWanted() {
+        return queue.hasQueuedThreads();
+    }
+
+    /**
+     * The threads that wait for the turn, and the thread that got it after a wait and has not finished its acquisition.
+     */
+    Collection<Thread> queuedThreads() {
+        // Read the queue first, then `entering`: a thread sets `entering` before it leaves the queue, so it is found in
+        // one of the two.
+        Collection<Thread> threads = queue.hasQueuedThreads() ? queue.getQueuedThreads() : List.of();
+        Thread first = entering;
+        if (first == null || threads.contains(first)) {
+            return threads;
+        }
+        List<Thread> all = new ArrayList<>(threads);
+        all.add(first);
+        return all;
+    }
+
+    /** Lets the thread that has the turn have it again for a time, before those that wait. */
+    void beginSlice(long now) {
+        sliceEndNanos = now + Timing.SLICE_NANOS;
+    }
+
+    private final class Queue extends AbstractQueuedSynchronizer {
+
+        private static final long serialVersionUID = 1;
+
+        @Override
+        protected boolean tryAcquire(int who) {
+            if (!takes(who)) {
+                return false;
+            }
+            if (who == WAITER) {
+                entering = Thread.currentThread();
+            }
+            return true;
+        }
+
+        private boolean takes(int who) {
+            if (getState() != 0) {
+                return false;
+            }
+            if (who == CLIENT || !hasQueuedThreads()) {
+                return compareAndSetState(0, 1);
+            }
+            long now = clock.nanoTime();
+            boolean first = !hasQueuedPredecessors();
+            if ((!first && now - sliceEndNanos >= 0) || !compareAndSetState(0, 1)) {
+                return false;
+            }
+            if (first) {
+                beginSlice(now);
+            }
+            return true;
+        }
+
+        boolean isFree() {
+            return getState() == 0;
+        }
+
+        @Override
+        protected boolean tryRelease(int who) {
+            setState(0);
+            return true;
+        }
+    }
+}
