@@ -209,7 +209,7 @@ Told(c) ==
 
 Holds(c) == cl[c].st = "held" /\ cl[c].deadline > 0
 
-\* @lua renew.lua @java Renewals.Renewal#call
+\* @lua renew.lua @java Renewal#call
 Renewal(c) ==
     /\ Holds(c)
     /\ LET r == Request(c, "renew", FALSE) IN

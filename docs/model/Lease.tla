@@ -281,7 +281,7 @@ Lapse(c) ==
     /\ UNCHANGED <<srv, stray, owed, silent>>
 
 \* Renewals.Renewal.call
-\* @lua renew.lua @java Renewals.Renewal#call
+\* @lua renew.lua @java Renewal#call
 StartRenewal(c) ==
     /\ Renews /\ Holds(c) /\ cl[c].ren = NoCall
     /\ LET r == [Request(c, "renew", Long) EXCEPT !.n = 0] IN
@@ -289,7 +289,7 @@ StartRenewal(c) ==
     /\ UNCHANGED <<srv, owed, silent>>
 
 \* Renewals.Renewal.answered, failed. A deadline that has passed is never moved on: Hold.extend.
-\* @lua renew.lua @java Renewals.Renewal#answered
+\* @lua renew.lua @java Renewal#answered
 EndRenewal(c) ==
     LET me == cl[c] IN
     /\ me.ren.op # None

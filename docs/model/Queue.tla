@@ -252,7 +252,7 @@ Deliver(m) ==
 
 \* Renewals.Renewal of a claim: renew.lua
 MayConfirm(c) == cl[c].live /\ Holds(c) /\ ~cl[c].conf
-\* @lua renew.lua @java Renewals.Renewal#answered
+\* @lua renew.lua @java Renewal#answered
 Confirm(c) ==
     /\ MayConfirm(c)
     /\ IF srv.owner = c /\ srv.a = cl[c].a

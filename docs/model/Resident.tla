@@ -470,7 +470,7 @@ MustRenew(c) == Resides(c) /\ Keeps(c) /\ cl[c].left = 1 /\ cl[c].ren = NoRenewa
 MayRenew(c) ==
     /\ Resides(c) /\ Keeps(c) /\ cl[c].ren = NoRenewal /\ cl[c].losing = 0
     /\ cl[c].left < Lease \/ (Clock > 0 /\ cl[c].sure < cl[c].since)
-\* @lua renew.lua @java Renewals.Renewal#call
+\* @lua renew.lua @java Renewal#call
 Renewal(c) ==
     LET r == Request(c, "renew", cl[c].a, 0, FALSE, 0)
         tested == IF cl[c].sub = "deaf" THEN "closed" ELSE cl[c].sub
@@ -482,7 +482,7 @@ Renewal(c) ==
 
 \* A deadline that has passed is never moved on. What has passed is confirmed as of the time at which the request was sent.
 MayBeRenewed(c) == Here(c) /\ cl[c].ren # NoRenewal
-\* @lua renew.lua @java Renewals.Renewal#answered
+\* @lua renew.lua @java Renewal#answered
 Renewed(c) ==
     LET me == [cl[c] EXCEPT !.ren = NoRenewal]
         age == cl[c].ren.age

@@ -24,6 +24,8 @@ import org.junit.jupiter.api.Test;
 
 /** What a waiter needs of its heartbeats and of its client's subscription, and how it ends if Redis refuses them. */
 class WaiterTest extends FakeTime {
+    /** The thread that waits for the lock, once it is started. */
+    private volatile @Nullable Thread waiter;
 
     private static final int HEARTBEAT = 1_500;
     /** Longer than a test may take. */
@@ -102,10 +104,15 @@ class WaiterTest extends FakeTime {
         whileTimePasses(() -> true, patient::close);
     }
 
+    private void startWaiter(Runnable work) {
+        Thread thread = new Thread(work, "waiter");
+        waiter = thread;
+        thread.start();
+    }
+
     /** A thread of the client that locks and unlocks; how that ends. */
     private CompletableFuture<Void> waiter(RedisLocks client) {
-        return CompletableFuture.runAsync(
-                () -> client.reentrantLock("job").runWithLock(() -> {}), work -> new Thread(work, "waiter").start());
+        return CompletableFuture.runAsync(() -> client.reentrantLock("job").runWithLock(() -> {}), this::startWaiter);
     }
 
     private CompletableFuture<Void> queued() {
@@ -127,7 +134,7 @@ class WaiterTest extends FakeTime {
                         wanted.unlock();
                     }
                 },
-                work -> new Thread(work, "waiter").start());
+                this::startWaiter);
         await().until(() -> server.zset(KEY + ":conditions").size() == 1);
         settle();
         return waiter;
@@ -253,10 +260,8 @@ class WaiterTest extends FakeTime {
     }
 
     /** Waits until the waiter can only be woken by the mailbox. */
-    private static void awaitCallerOfMailbox() {
-        await().until(() -> Thread.getAllStackTraces().keySet().stream()
-                .anyMatch(thread ->
-                        thread.getName().equals("waiter") && thread.getState() == Thread.State.TIMED_WAITING));
+    private void awaitCallerOfMailbox() {
+        await().until(() -> waiter != null && waiter.getState() == Thread.State.TIMED_WAITING);
     }
 
     @Test
