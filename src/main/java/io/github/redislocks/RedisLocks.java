@@ -207,23 +207,23 @@ public final class RedisLocks implements Locks {
     /**
      * The names of the locks that threads and handles of this client hold now; lost holds do not count. Asks no server.
      */
-    public SortedSet<String> held() {
-        return client.held();
+    public SortedSet<String> heldNames() {
+        return client.heldNames();
     }
 
     /**
      * The names of the locks for which an acquisition of this client is under way, including waits in a Condition. Asks
      * no server.
      */
-    public SortedSet<String> waitedFor() {
-        return client.waitedFor();
+    public SortedSet<String> waitedForNames() {
+        return client.waitedForNames();
     }
 
     /**
      * The number of acquisitions of this client that are under way, for threads and for handles, including waits in a
      * Condition. Asks no server.
      */
-    public long countWaiting() {
+    public long countWaitingCalls() {
         return client.attempts.count();
     }
 

@@ -70,7 +70,7 @@ class AsyncHandleTest extends FakeTime {
                 handle -> {
                     throw full;
                 },
-                () -> null);
+                null);
         RedisLockHandle handle = new RedisLockHandle(locks.client(), sync);
         assertThatThrownBy(() -> handle.acquireAsync(WaitLimit.endless(), true, failing))
                 .isSameAs(full);

@@ -375,7 +375,7 @@ class BusyCallbackTest extends FakeTime {
         } else {
             clock.advanceMillis(3_000);
         }
-        await().until(() -> observed.held().isEmpty());
+        await().until(() -> observed.heldNames().isEmpty());
         assertThat(told).isEmpty();
         go.countDown();
         await().until(() -> told.size() == 2);

@@ -65,7 +65,7 @@ class ResidencyTest extends FakeTime {
     }
 
     private boolean isKept() {
-        return !server.hash(KEY).isEmpty() && locks.held().isEmpty();
+        return !server.hash(KEY).isEmpty() && locks.heldNames().isEmpty();
     }
 
     private <T> CompletableFuture<T> elsewhere(Callable<T> action) {
@@ -213,7 +213,7 @@ class ResidencyTest extends FakeTime {
         asked.awaitParked(1, Duration.ofSeconds(5));
         pass(2_500);
         asked.release();
-        passUntil(() -> !locks.held().isEmpty());
+        passUntil(() -> !locks.heldNames().isEmpty());
         server.del(KEY);
         // Here only the library itself wakes the watchdog.
         clock.advanceMillis(Timing.HEARTBEAT_MILLIS);

@@ -204,7 +204,7 @@ class SlowTest extends FakeTime {
 
     @Test
     void heldAndWaitedFor_areTheNamesOfThisClient() throws InterruptedException {
-        assertThat(locks.held()).isEmpty();
+        assertThat(locks.heldNames()).isEmpty();
         other.lock();
         startWaiters(2);
         LockHandle b = locks.reentrantLock("b").acquire();
@@ -213,14 +213,14 @@ class SlowTest extends FakeTime {
         others.reentrantLock("c").forceUnlock();
         pass(10_000);
         assertThat(lost.isHeld()).isFalse();
-        assertThat(locks.held()).containsExactly("a", "b");
-        assertThat(locks.waitedFor()).containsExactly("job");
-        assertThat(others.held()).containsExactly("job");
+        assertThat(locks.heldNames()).containsExactly("a", "b");
+        assertThat(locks.waitedForNames()).containsExactly("job");
+        assertThat(others.heldNames()).containsExactly("job");
         a.release();
-        assertThat(locks.held()).containsExactly("b");
+        assertThat(locks.heldNames()).containsExactly("b");
         b.release();
-        assertThat(locks.held()).isEmpty();
+        assertThat(locks.heldNames()).isEmpty();
         endWaiters();
-        assertThat(locks.waitedFor()).isEmpty();
+        assertThat(locks.waitedForNames()).isEmpty();
     }
 }

@@ -277,7 +277,7 @@ final class LossScene {
 
         boolean isWaiting() {
             return held != null
-                    || (mode == Mode.WAITED && client.locks.waitedFor().contains(name));
+                    || (mode == Mode.WAITED && client.locks.waitedForNames().contains(name));
         }
     }
 
@@ -394,7 +394,7 @@ final class LossScene {
             // Holds that no owner asks for may end meanwhile.
             boolean[] agree = new boolean[1];
             ground.pass(1 + ground.noiseMillis(), () -> {
-                agree[0] |= client.gauge() == client.locks.held().size();
+                agree[0] |= client.gauge() == client.locks.heldNames().size();
                 return agree[0];
             });
             soft.assertThat(agree[0]).as("redis.locks.held is that of held()").isTrue();
@@ -464,7 +464,7 @@ final class LossScene {
                     .isLessThanOrEqualTo(limitMillis);
             tells(owner, "told in time", told.taken || expected.when() != When.IN_TIME, true);
         }
-        tells(owner, "held()", owner.locks.held().contains(owner.name), holds);
+        tells(owner, "heldNames()", owner.locks.heldNames().contains(owner.name), holds);
         if (what == Happening.ABANDONED || !owner.has("ensureHeld")) {
             return;
         }

@@ -64,8 +64,8 @@ class LossTableTest extends FakeTime implements LossScene.Ground {
                     + " newCondition obtain fencedLock connect quorum builder close unlock unlockAfterCompletion signal"
                     + " signalAll expireUnusedOlderThan renewLock clientId isClosed inspect getName fencingToken"
                     + " remainingLease ensureHeld previousHolderLost getHoldCount isHeldByCurrentThread isLocked isFair"
-                    + " forceUnlock names countHeld countResident countLastTokens countWaiting countRetries"
-                    + " countConnections held list waitedFor getOwner getQueueLength getQueuedThreads"
+                    + " forceUnlock names countHeld countResident countLastTokens countWaitingCalls countRetries"
+                    + " countConnections heldNames list waitedForNames getOwner getQueueLength getQueuedThreads"
                     + " getWaitQueueLength getWaitingThreads hasQueuedThread hasQueuedThreads hasWaiters"
                     + " setRenewalTaskScheduler toString")
             .split(" "));

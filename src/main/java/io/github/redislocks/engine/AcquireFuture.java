@@ -6,29 +6,31 @@ import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
-import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The future of an acquisition for which no thread waits. Releases the handle if its user has ended the future. */
 public final class AcquireFuture<H extends Handle, R> extends EndableFuture<R> {
 
     private final Function<H, R> resultOf;
-    private final Supplier<R> busy;
+    private final @Nullable R busy;
 
-    public AcquireFuture(Function<H, R> resultOf, Supplier<R> busy) {
+    /**
+     * Makes a future of which {@code busy} is the result if the lock stays busy; null if the acquisition waits for
+     * ever.
+     */
+    public AcquireFuture(Function<H, R> resultOf, @Nullable R busy) {
         this.resultOf = resultOf;
         this.busy = busy;
     }
 
     /** The future of an acquisition that waits as long as it takes. */
     public static <H extends Handle> AcquireFuture<H, H> waiting() {
-        return new AcquireFuture<>(handle -> handle, () -> {
-            throw new IllegalStateException("An acquisition without a time ended by a time");
-        });
+        return new AcquireFuture<>(handle -> handle, null);
     }
 
     /** The future of a try. */
     public static <H extends Handle> AcquireFuture<H, Optional<H>> trying() {
-        return new AcquireFuture<>(Optional::of, Optional::empty);
+        return new AcquireFuture<>(Optional::of, Optional.empty());
     }
 
     /**
@@ -45,7 +47,11 @@ public final class AcquireFuture<H extends Handle, R> extends EndableFuture<R> {
     }
 
     void busy() {
-        succeed(busy.get());
+        if (busy == null) {
+            fail(new IllegalStateException("An acquisition without a time ended by a time"));
+        } else {
+            succeed(busy);
+        }
     }
 
     void failed(Throwable failure) {

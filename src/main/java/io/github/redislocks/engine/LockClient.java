@@ -53,6 +53,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -321,11 +322,7 @@ public final class LockClient {
 
     /** The approximate number of locks that this client holds, without those that were lost. */
     public long countHeld() {
-        long held = 0;
-        for (Hold hold : holds.all()) {
-            held += isHeld(hold) ? 1 : 0;
-        }
-        return held;
+        return held().count();
     }
 
     /** The number of locks that the client has in Redis although none of its threads holds them. */
@@ -334,22 +331,16 @@ public final class LockClient {
     }
 
     /** The names of the locks that this client holds. */
-    public SortedSet<String> held() {
-        SortedSet<String> names = new TreeSet<>();
-        for (Hold hold : holds.all()) {
-            if (isHeld(hold)) {
-                names.add(hold.keys().name());
-            }
-        }
-        return names;
+    public SortedSet<String> heldNames() {
+        return held().map(hold -> hold.keys().name()).collect(Collectors.toCollection(TreeSet::new));
     }
 
-    private boolean isHeld(Hold hold) {
-        return losses.isValid(hold) && hold.use() != null;
+    private Stream<Hold> held() {
+        return holds.all().stream().filter(hold -> losses.isValid(hold) && hold.use() != null);
     }
 
     /** The names of the locks that calls of this client want. */
-    public SortedSet<String> waitedFor() {
+    public SortedSet<String> waitedForNames() {
         SortedSet<String> names = new TreeSet<>();
         for (Attempt attempt : attempts.all()) {
             names.add(attempt.keys.name());

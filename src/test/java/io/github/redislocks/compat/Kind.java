@@ -87,7 +87,7 @@ enum Kind {
             if (!kind.keeps()) {
                 return here.isLocked();
             }
-            return Arrays.stream(clients).anyMatch(client -> client.held().contains(name));
+            return Arrays.stream(clients).anyMatch(client -> client.heldNames().contains(name));
         }
 
         @Override

@@ -46,7 +46,7 @@ class ConnectLaterTest {
                             .isInstanceOf(LockUnavailableException.class)
                             .hasMessageContaining("No connection");
                     CompletableFuture<Void> waiter = CompletableFuture.runAsync(() -> lock.runWithLock(() -> {}));
-                    await().until(() -> locks.countWaiting() == 1);
+                    await().until(() -> locks.countWaitingCalls() == 1);
                     server.restart();
                     assertThat(waiter.orTimeout(20, TimeUnit.SECONDS)).succeedsWithin(Duration.ofSeconds(20));
                     await().until(() -> Logged.soFar().contains("Connected to Redis"));

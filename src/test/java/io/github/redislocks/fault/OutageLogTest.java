@@ -121,7 +121,7 @@ class OutageLogTest {
                     lock.unlock();
                     return true;
                 });
-                await().until(() -> locks.waitedFor().contains("job"));
+                await().until(() -> locks.waitedForNames().contains("job"));
                 assertThat(waiting).isNotDone();
                 broken.set(false);
                 assertThat(waiting.join()).isTrue();

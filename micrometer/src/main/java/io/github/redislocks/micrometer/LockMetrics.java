@@ -151,7 +151,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
         Gauge.builder(HELD, this, metrics -> metrics.sum(RedisLocks::countHeld))
                 .description("Locks that are held here")
                 .register(registry);
-        Gauge.builder(WAITING, this, metrics -> metrics.sum(RedisLocks::countWaiting))
+        Gauge.builder(WAITING, this, metrics -> metrics.sum(RedisLocks::countWaitingCalls))
                 .description("Calls that are acquiring a lock")
                 .register(registry);
         Gauge.builder(KEPT, kept, KeptLocks::count)

@@ -35,10 +35,10 @@ class LocksEndpoint {
         return new Client(
                 locks.clientId(),
                 locks.countHeld(),
-                locks.countWaiting(),
+                locks.countWaitingCalls(),
                 locks.countResident(),
-                first(locks.held()),
-                first(locks.waitedFor()),
+                first(locks.heldNames()),
+                first(locks.waitedForNames()),
                 locks.isClosed());
     }
 

@@ -24,7 +24,7 @@ final class LocksHealthIndicator extends AbstractHealthIndicator {
     protected void doHealthCheck(Health.Builder builder) {
         builder.withDetail("client", locks.clientId())
                 .withDetail("held", locks.countHeld())
-                .withDetail("waiting", locks.countWaiting());
+                .withDetail("waiting", locks.countWaitingCalls());
         locks.inspect(NOBODYS);
         builder.up();
     }

@@ -441,7 +441,7 @@ class LockedCommitTest {
         assertThat(told).containsExactlyInAnyOrder("own", "plain", "until");
         assertThat(counter.count(1)).isOne();
         RedisLocks locks = context.getBean(RedisLocks.class);
-        assertThat(locks.held()).isEmpty();
+        assertThat(locks.heldNames()).isEmpty();
     }
 
     /** The callback would join the transaction that has ended, and its writes be committed later. */
