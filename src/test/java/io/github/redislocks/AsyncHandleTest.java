@@ -501,6 +501,18 @@ class AsyncHandleTest extends FakeTime {
         assertNothingLeft();
     }
 
+    /** The clock stands still: there is no pause. */
+    @Test
+    void acquireAsync_ofABusyLock_takesItsPlaceAtOnce_ifTheClientIsSubscribed() {
+        inside.mailbox().open(TimeUnit.SECONDS.toNanos(20));
+        other.lock();
+        CompletableFuture<LockHandle> future = acquire();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        other.unlock();
+        await().until(future::isDone);
+        future.join().close();
+    }
+
     @Test
     void acquireAsync_afterOneWithoutAThread_hasTheLock() {
         AtomicInteger starts = new AtomicInteger();

@@ -1,11 +1,13 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.HeldCalls;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.List;
@@ -93,5 +95,18 @@ class AsyncReplicaTest extends FakeTime {
         future.cancel(true);
         await().until(() -> inside.async().count() == 0);
         passUntil(() -> server.hash(KEY).isEmpty());
+    }
+
+    @Test
+    void cancel_whileTooFewConfirmItsGrant_leavesNothing() {
+        redis.confirmBy(1);
+        HeldCalls held = redis.hold(verb("take")).whateverTheirTimeouts();
+        CompletableFuture<LockHandle> future = acquire();
+        held.awaitParked(1, Duration.ofSeconds(20));
+        future.cancel(true);
+        held.release();
+        passUntil(() -> redis.log().count("leave") == 1 && server.hash(KEY).isEmpty());
+        redis.confirmBy(2);
+        othersHaveTheLock();
     }
 }

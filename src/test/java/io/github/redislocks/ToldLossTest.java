@@ -45,6 +45,15 @@ class ToldLossTest extends FakeTime {
     }
 
     @Test
+    void forceUnlock_byAnotherClient_isReportedByItsMessage() {
+        inside.mailbox().open(TimeUnit.SECONDS.toNanos(20));
+        lock.lock();
+        other.forceUnlock();
+        await().until(() -> losses.size() == 1);
+        assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.TAKEN);
+    }
+
+    @Test
     void grant_afterAnUnlock_tellsNoLoss() {
         other.lock();
         AtomicReference<Boolean> lost = lockingTellsLoss();

@@ -21,6 +21,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a waiter needs of its heartbeats and of its client's subscription, and how it ends if Redis refuses them. */
 class WaiterTest extends FakeTime {
@@ -46,6 +48,7 @@ class WaiterTest extends FakeTime {
     private static final class Port extends ForwardingRedis {
 
         private final InMemoryRedis target;
+        private final AtomicInteger subscriptions = new AtomicInteger();
         /** Runs instead of the next subscription. */
         private final AtomicReference<@Nullable Opening> opening = new AtomicReference<>();
 
@@ -60,6 +63,7 @@ class WaiterTest extends FakeTime {
 
         @Override
         public Subscription subscribe(String channel, long timeoutNanos) {
+            subscriptions.incrementAndGet();
             Opening next = opening.getAndSet(null);
             return next == null ? super.subscribe(channel, timeoutNanos) : next.open(channel);
         }
@@ -223,11 +227,29 @@ class WaiterTest extends FakeTime {
         port.opening.set(channel -> half);
         CompletableFuture<Void> waiter = waiter(hurried);
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        int before = port.subscriptions.get();
         pass(HEARTBEAT);
         assertThat(half.closed.getCount()).as("the answer may still come").isEqualTo(1);
         pass(2 * HEARTBEAT);
         assertThat(half.closed.getCount()).isZero();
-        passUntil(() -> inside(hurried).mailbox().isOpen());
+        passUntil(() ->
+                port.subscriptions.get() > before && inside(hurried).mailbox().isOpen());
+        servesByAMessage(waiter);
+        clients.remove(hurried);
+        whileTimePasses(() -> true, hurried::close);
+    }
+
+    @Test
+    void subscription_thatAnswersItsPings_isKept() {
+        other.lock();
+        RedisLocks hurried = client(Settings.DEFAULTS.withCommandTimeout(Duration.ofSeconds(2)));
+        CompletableFuture<Void> waiter = waiter(hurried);
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        int before = port.subscriptions.get();
+        for (int i = 0; i < 10; i++) {
+            pass(HEARTBEAT);
+        }
+        assertThat(port.subscriptions).hasValue(before);
         servesByAMessage(waiter);
         clients.remove(hurried);
         whileTimePasses(() -> true, hurried::close);
@@ -265,12 +287,13 @@ class WaiterTest extends FakeTime {
     }
 
     @Test
-    void close_whileSomebodyWaitsForASubscription_endsTheWait() throws InterruptedException {
+    void close_whileSomebodyWaitsForASubscription_endsTheWait_andTheSubscription() throws InterruptedException {
         other.lock();
         CountDownLatch closed = new CountDownLatch(1);
+        HalfOpen late = new HalfOpen();
         port.opening.set(channel -> {
             awaitUninterruptibly(closed);
-            throw new RedisException.Unanswered("closed", false, null);
+            return late;
         });
         CompletableFuture<Void> waiter = waiter(patient);
         awaitCallerOfMailbox();
@@ -279,11 +302,31 @@ class WaiterTest extends FakeTime {
         whileTimePasses(() -> true, () -> await().until(waiter::isDone));
         assertThatThrownBy(waiter::join).hasCauseInstanceOf(IllegalStateException.class);
         closed.countDown();
+        await().until(() -> late.closed.getCount() == 0);
         whileTimePasses(() -> true, () -> awaitEnd(closing));
     }
 
     @Test
-    void lock_afterOneForWhichNoThreadCouldBeStarted_isGranted() {
+    void acquireAsync_whileItsSubscriptionIsMade_asksNowAndThen() {
+        other.lock();
+        CountDownLatch goesOn = new CountDownLatch(1);
+        port.opening.set(channel -> {
+            awaitUninterruptibly(goesOn);
+            return port.target.subscribe(channel, 1);
+        });
+        CompletableFuture<LockHandle> future = patient.reentrantLock("job").acquireAsync();
+        pass(100);
+        assertThat(port.target.log().count("take", "acquire")).isBetween(2, 20);
+        goesOn.countDown();
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
+        other.unlock();
+        passUntil(future::isDone);
+        future.join().close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void waiter_ofAClientThatCannotStartAThread_isGrantedTheLockWithTheNext(boolean async) {
         other.lock();
         AtomicInteger starts = new AtomicInteger();
         RedisLocks scarce = RedisLocks.builder()
@@ -298,9 +341,9 @@ class WaiterTest extends FakeTime {
                 })
                 .build(port, clock);
         clients.add(scarce);
-        CompletableFuture<Void> waiter = waiter(scarce);
-        passUntil(() -> inside(scarce).mailbox().isOpen());
-        settle();
+        CompletableFuture<Void> waiter =
+                async ? scarce.reentrantLock("job").acquireAsync().thenAccept(LockHandle::close) : waiter(scarce);
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
         servesByAMessage(waiter);
         assertThat(starts).hasValue(2);
         clients.remove(scarce);
