@@ -320,7 +320,8 @@ public interface LeasedLock<H extends Handle> extends Lock {
      * up: the action does not run, and nothing is left in Redis. After the action has started, completing the future
      * changes nothing: the work goes on, and the lock is released when its stage has completed.
      *
-     * @param action starts the work; it runs on a thread of the client that serves handles, and should not block
+     * @param action starts the work; is called on a thread of the client that serves handles, so it must not block; the
+     *     work that it starts may take longer
      * @throws IllegalStateException if the {@link Locks} is closed
      */
     default <T extends @Nullable Object> CompletableFuture<T> callWithHandleAsync(

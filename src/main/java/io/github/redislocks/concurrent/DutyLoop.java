@@ -13,7 +13,7 @@ public final class DutyLoop {
     private final Thread thread;
     private final String report;
     private volatile boolean closed;
-    /** Used by the thread itself only. */
+    /** The pause after the next error; doubled at each error in a row. Used by this loop's thread only. */
     private long pauseNanos = MIN_PAUSE_NANOS;
 
     /**

@@ -18,7 +18,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
 
     private final LockClient client;
     private final SeveralLocks several;
-    /** Makes the limit of the next part. A time limit applies to all parts together. */
+    /** Makes the time limit for the next of the locks. A limit that the caller gave applies to all locks together. */
     private final Supplier<WaitLimit> limits;
 
     private final boolean renewed;

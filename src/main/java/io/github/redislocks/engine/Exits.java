@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Exits {
 
-    /** Stands for a time by which Redis must answer: there is none, and each request has its own timeout. */
+    /** As {@code byNanos}: there is no time by which Redis must answer, only the timeout of each request. */
     static final long NEVER = Long.MAX_VALUE;
 
     /**

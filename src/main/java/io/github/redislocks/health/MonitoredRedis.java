@@ -205,7 +205,10 @@ public final class MonitoredRedis {
         }
     }
 
-    /** Whether enough replicas have confirmed a write, without which it does not count; notes the result. */
+    /**
+     * Whether enough replicas have confirmed a write; without their confirmation the write does not count. Notes the
+     * result.
+     */
     public boolean isAcknowledged(String key, Reply reply, long sentNanos) {
         if (settings.replicaAcks() == 0) {
             return true;

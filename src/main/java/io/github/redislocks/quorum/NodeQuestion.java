@@ -73,7 +73,8 @@ final class NodeQuestion {
     }
 
     /**
-     * The outcome of all copies, given that of the last copy: that one does not say whether an earlier copy has run.
+     * Makes the outcome of all copies of the request from the outcome of the last copy, which alone does not show
+     * whether an earlier copy has run.
      */
     private Outcome ofAllCopies(Outcome last) {
         if (!resent) {

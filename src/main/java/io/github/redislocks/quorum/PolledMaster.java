@@ -4,7 +4,8 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.ServerTime;
 
 /**
- * A master of a quorum as the polls see it: its index, server and clock, and the votes that the server may still have.
+ * A master of a quorum as the polls see it: its index, server and clock, and the votes that this client asked it for
+ * and that it may have given, or may still give.
  */
 public abstract class PolledMaster {
 

@@ -291,7 +291,9 @@ public final class Quorum implements Redis {
                 .orElse(0);
     }
 
-    /** The answer to a check of all nodes. Each node has checked its own server. */
+    /**
+     * The answer to a check of all masters, from what each node knows of its server: the first objection, or CHECKED.
+     */
     private Outcome checked() {
         for (QuorumNode node : nodes) {
             String objection = node.server.objection();

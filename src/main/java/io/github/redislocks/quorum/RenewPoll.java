@@ -61,7 +61,7 @@ public final class RenewPoll extends MajorityPoll {
     /**
      * @param holder the holder, with the new lease
      * @param token the token of the hold
-     * @param before the round of the renewal before
+     * @param before the round of the previous renewal, or {@link Round#NONE}
      */
     public RenewPoll(QuorumCalls calls, Call renewal, VotePoll.Candidate holder, long token, Round before) {
         super(calls.nodes(), renewal, Set.of("VOTED"), "OK", QuorumCalls.patienceNanos(holder.leaseMillis()));

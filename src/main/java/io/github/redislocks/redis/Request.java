@@ -15,7 +15,8 @@ public sealed interface Request {
     }
 
     /**
-     * Whether the request renews holds in the background. If holds are watched, it also reads their keys at its end.
+     * Whether the request renews holds in the background. With {@code watchDeletions} the script also reads the keys of
+     * these holds at its end, so that Redis reports later changes of the keys.
      */
     default boolean renews() {
         return false;
@@ -63,8 +64,8 @@ public sealed interface Request {
             implements Wanting {}
 
     /**
-     * Asks again for a waiting attempt. If the attempt has been granted the lock, the lease becomes a claim from now
-     * on.
+     * Asks again for a waiting attempt. If the attempt has been granted the lock already, Redis keeps the hold for
+     * {@code claimMillis} from this request on, and not for a full lease: the client may be gone.
      */
     record Heartbeat(String owner, long attempt, long claimMillis) implements Wanting {
 

@@ -13,7 +13,8 @@
  * </ul>
  *
  * <p>Four classes name {@code redis.jedis}: {@code RedisUri} and {@code Masters} in {@code redis.connect} choose it,
- * {@code JedisServers} takes a user's configuration of Jedis, and {@code RedisLocksBuilder} checks the version of Jedis.
+ * {@code JedisServers} takes a user's configuration of Jedis, and {@code RedisLocksBuilder} checks the version of
+ * Jedis.
  */
 @NullMarked
 package io.github.redislocks.redis;

@@ -70,7 +70,8 @@ final class KeptLock extends ThreadLock {
         }
         StackSpace.ensureLocal();
         long began = clock.nanoTime();
-        // Checked before the turn is taken: with the turn, this thread would have to give the lock up.
+        // Look for a reason to give the lock up before taking the turn: a thread that finds one while it has the turn
+        // has to release the lock, and this method may send no request.
         if (ends.whyOver(residence, present, began, true) != null || !residence.turn.tryTake()) {
             return null;
         }

@@ -367,7 +367,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     @Override
     public FollowUp lost(Hold from, LockLost.Reason reason) {
         ThreadHold local = holding();
-        // For a hold that is lost already the call below is repeated, since an error may have stopped an earlier one.
+        // Call `ended` even if the hold is lost already: an error may have stopped the earlier call.
         if (local != null && local.isUnder(from) && (local.lose(reason) || local.isLost())) {
             losses.ended(local);
         }

@@ -45,8 +45,8 @@ import org.jspecify.annotations.Nullable;
 public final class Residences extends Layer {
 
     /**
-     * If too many leases are kept, the surplus and one in this many of the allowed ones are given up, so that the
-     * search for the oldest is rare.
+     * If more leases are kept than allowed, this client gives up the surplus and in addition one part in this many of
+     * the allowed number, so that the search for the oldest leases is rare.
      */
     private static final int PART = 16;
 

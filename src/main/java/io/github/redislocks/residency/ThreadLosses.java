@@ -64,7 +64,8 @@ public final class ThreadLosses {
         if (reason == null) {
             return;
         }
-        // Check the stack before beginTelling(): after that, a failure has to be noted, which takes a call.
+        // Check the stack before beginTelling(): after that, endTelling() must run in any case, and needs a stack
+        // frame.
         StackSpace.ensureLocal();
         if (!hold.beginTelling()) {
             return;

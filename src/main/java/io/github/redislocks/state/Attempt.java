@@ -374,8 +374,8 @@ public final class Attempt {
 
     /** Begins a heartbeat, unless there is a verdict already. */
     public boolean beginHeartbeat() {
-        // Set this flag before reading the verdict: the thread that settles the attempt has its verdict first and reads
-        // the flag after it, so one of the two sees the other.
+        // Set this flag before reading the verdict. The thread that settles the attempt sets the verdict before it
+        // reads the flag. So at least one of the two threads sees what the other has set.
         heartbeatInFlight = true;
         if (!undecided()) {
             heartbeatInFlight = false;

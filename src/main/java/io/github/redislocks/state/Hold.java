@@ -127,7 +127,9 @@ public class Hold extends Leased implements Attempt.Possession {
         return seconds(now) - fenceRefreshedSeconds;
     }
 
-    /** Notes that the fence key is refreshed now. Called by the watchdog only. */
+    /**
+     * Notes that the key that remembers the last token gets its full lifetime again now. Called by the watchdog only.
+     */
     public void fenceRefreshed(long now) {
         fenceRefreshedSeconds = seconds(now);
     }
@@ -263,8 +265,8 @@ public class Hold extends Leased implements Attempt.Possession {
     /** Sets the time of the next renewal if the hold is renewed; otherwise sets no time. */
     public void renewNext(long nanos) {
         nextRenewalNanos = Long.MAX_VALUE;
-        // Check after the line above: a re-entry that starts the renewal sets renewedFrom first and then its own time,
-        // so that time is not overwritten by MAX_VALUE.
+        // Check `isRenewed` only after the line above. A re-entry that starts the renewal sets renewedFrom first and
+        // the time second, so MAX_VALUE either comes before that time or is replaced here.
         if (isRenewed()) {
             nextRenewalNanos = nanos;
         }
@@ -285,8 +287,8 @@ public class Hold extends Leased implements Attempt.Possession {
             renewedMillis = Math.max(renewedMillis, got);
             if (renewedFrom == 0) {
                 renewedFrom = count();
-                // Keep an earlier time that was set for another reason. If that request is being answered at this
-                // moment, one request more is sent.
+                // Keep an earlier time: it was set for another request. If the answer to that request arrives just
+                // now, one request more is sent.
                 nextRenewalNanos = Math.min(nextRenewalNanos, renewalNanos);
             }
         }

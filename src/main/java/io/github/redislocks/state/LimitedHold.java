@@ -49,8 +49,8 @@ public final class LimitedHold extends Hold {
 
     @Override
     public void hasOthers(long nanos) {
-        // The present lease need not be cut: it was asked for before, and is at most as long as the time that begins
-        // now.
+        // The present lease need not be cut. It began before now and is no longer than the longest time of a hold,
+        // which begins to count now.
         if (beganNanos == NOT_YET) {
             beganNanos = nanos;
         }

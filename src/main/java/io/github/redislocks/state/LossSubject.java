@@ -19,8 +19,8 @@ public interface LossSubject {
     }
 
     /**
-     * Whether the listeners have not been notified of the loss before. Called by one thread at a time, which then
-     * notifies them.
+     * Returns true once: for the first call, whose caller then notifies the listeners of the loss. Called by one thread
+     * at a time.
      */
     boolean isToldFirst();
 }

@@ -194,8 +194,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Takes an attempt whose caller has given up out of the local queue and out of Redis. Returns when that is done, or
-     * after a moment, and leaves the rest to the background.
+     * Removes an attempt from the local queue and from Redis, since its caller has given up. Returns when that is done,
+     * or after a moment; the rest then goes on in the background.
      */
     public void depart(Attempt attempt) {
         if (localQueue.leave(attempt) != LocalQueue.Left.WAITING) {

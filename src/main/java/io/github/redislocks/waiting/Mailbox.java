@@ -34,7 +34,10 @@ public final class Mailbox implements Ping {
     /** Whether the server has refused to report changed keys. Used by the reader only. */
     private boolean unwatched;
 
-    /** Rings for threads that wait until the mailbox is open. */
+    /**
+     * Wakes the threads that wait in {@link #open}: rings when the mailbox has opened, when a try to open it has
+     * failed, and when it is closed.
+     */
     private final Bell tried = new Bell();
     /** Why the last try to open the mailbox failed. Each failure is a new object. Set by the reader only. */
     private volatile @Nullable RedisException failure;
@@ -242,8 +245,8 @@ public final class Mailbox implements Ping {
         long token = Long.parseLong(parts[1]);
         if (token == 0 && !parts[2].equals("0")) {
             if (attempt != null) {
-                // Look for the attempt before the hold: if the attempt becomes a hold at this moment, that hold takes
-                // over the doubt or is found below.
+                // Mark the attempt before looking for the hold: if the attempt becomes a hold at this moment, the
+                // hold takes over the mark, or is found below.
                 messages.doubted(attempt);
             }
             messages.forced(number, Long.parseLong(parts[2]));

@@ -59,7 +59,10 @@ public final class Step {
         ASKS,
         /** The attempt has a place in the queue. */
         QUEUED,
-        /** The lock may be free, and there may be waiters, so the long script has to be used. */
+        /**
+         * The short script found that the lock may be free and that there may be waiters, so the next request has to
+         * use the script that looks into the queue.
+         */
         LINE,
         /** Another owner has the lock. */
         BUSY,
@@ -116,7 +119,7 @@ public final class Step {
     }
 
     /**
-     * Returns why an acquisition leaves.
+     * Returns why an acquisition ends without the lock.
      *
      * @param grace whether no grant counts yet after a failover
      * @param known whether it is known that the lock was busy

@@ -144,8 +144,8 @@ public final class HandledWork {
                 });
             } finally {
                 if (dependent == null) {
-                    // The result could not be connected to the acquisition: cancel that, since nobody would get the
-                    // lock.
+                    // The result could not be connected to the acquisition. Cancel the acquisition: otherwise the
+                    // lock would be acquired and nobody would release it.
                     acquired.cancel(false);
                 }
             }

@@ -63,7 +63,8 @@ final class ChildGroup {
     }
 
     /**
-     * The path of setsid; null if there is none. Also looks outside of PATH, which may be set for the command alone.
+     * The path of setsid; null if there is none. Also looks in /usr/bin and /bin: the user may have set a PATH that has
+     * only what the command needs.
      */
     private static Path setsid() {
         Path onPath = find("setsid");

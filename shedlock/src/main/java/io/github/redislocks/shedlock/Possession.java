@@ -54,7 +54,10 @@ final class Possession {
         }
     }
 
-    /** Begins a term, at whose end the lock is released: {@code atMost} after {@code configuredNanos}. */
+    /**
+     * Begins a term that ends {@code atMost} after {@code configuredNanos}, from which {@code lockAtMostFor} counts. At
+     * the end of the term the lock is released.
+     */
     Term lastFor(Duration atMost, long configuredNanos) {
         Term term = new Term(atMost, configuredNanos);
         CompletableFuture<Void> unused = term.end.thenRun(this::giveUp);

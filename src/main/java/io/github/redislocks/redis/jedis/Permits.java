@@ -111,8 +111,8 @@ public final class Permits {
     private boolean await(Waiter me, long deadline) {
         boolean interrupted = false;
         try {
-            // Try again now that this thread is in the queue: a thread that gave a permit back before did not find it
-            // there.
+            // Try once more now that this thread is in the queue: a thread that gave a permit back before this one
+            // joined could not wake it.
             while (!me.isServed()) {
                 if (take()) {
                     return taken(me);

@@ -109,7 +109,7 @@ public final class Observer<A> {
         return trouble;
     }
 
-    /** The exception of the last question, or null. */
+    /** The exception with which the last request to this server failed; null if it did not throw. */
     @Nullable
     RuntimeException thrown() {
         return thrown;

@@ -20,7 +20,10 @@ final class ClientSubscriptions {
     private boolean holding;
     private boolean dropping;
 
-    /** The keys of whose next change this client is notified. Guarded by the server's lock. */
+    /**
+     * The keys that Redis tracks for this client: it is notified when one of them changes next. Guarded by the server's
+     * lock.
+     */
     private final Set<String> tracked = new HashSet<>();
 
     private record Held(MemorySubscription subscription, Object message) {}

@@ -118,7 +118,8 @@ final class RedisCommands {
     }
 
     /**
-     * From now on adds keys that scripts read to the given set, and removes keys that scripts write; null ends that.
+     * From now on, a key that a script reads is added to the given set, and a key that a script writes is removed from
+     * the set. Null ends that.
      */
     void noteReads(@Nullable Set<String> read) {
         readLast = read;
