@@ -273,8 +273,9 @@ class ReadmeTest {
     @Test
     void defaults_areThoseOfSettings() throws IOException {
         assertThat(page("reference").replaceAll(" +", " "))
-                .contains("| lease of a hold that names none | " + seconds(Settings.DEFAULT_LEASE))
-                .contains("| `retryFor`, how long `lock()` bears an outage | " + seconds(Settings.DEFAULT_RETRY_FOR))
+                .contains("| lease of a hold that was acquired without a lease | " + seconds(Settings.DEFAULT_LEASE))
+                .contains("| `retryFor`, how long `lock()` goes on trying during an outage | "
+                        + seconds(Settings.DEFAULT_RETRY_FOR))
                 .contains("| `commandTimeout`, the time of one request | " + seconds(Settings.DEFAULT_COMMAND_TIMEOUT))
                 .contains("| `maxConnections`, shared by lock attempts | " + Settings.DEFAULT_MAX_CONNECTIONS)
                 .contains("that none of its threads holds, "
