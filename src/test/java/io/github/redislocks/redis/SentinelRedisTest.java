@@ -66,9 +66,9 @@ class SentinelRedisTest {
     @Test
     void masterHangs_callsAndSubscriptions_failOnceAnotherIsNamed() {
         RedisServer old = servers.master();
-        assertThat(redis.run(PING, SHORT).code()).isNotEmpty();
+        assertThat(redis.run(PING, LONG).code()).isNotEmpty();
         assertThat(redis.address()).isEqualTo(old.address() + " (by Sentinel the master locks)");
-        Redis.Subscription subscription = redis.subscribe("channel", SHORT);
+        Redis.Subscription subscription = redis.subscribe("channel", LONG);
         FutureTask<String> message = started(subscription::next);
         old.pause();
         FutureTask<Reply> call = started(() -> redis.run(PING, LONG));
@@ -83,14 +83,14 @@ class SentinelRedisTest {
         await().atMost(Duration.ofSeconds(1))
                 .untilAsserted(() -> assertThat(moves).hasValue(1));
         assertThat(redis.address()).startsWith(promoted.address() + " ");
-        assertThat(redis.run(PING, SHORT).code()).isNotEmpty();
+        assertThat(redis.run(PING, LONG).code()).isNotEmpty();
     }
 
     /** A call that started before must not reach the new master before the listener has run. */
     @Test
     void masterHangs_calls_waitUntilTheListenerKnowsOfTheNewMaster() {
         RedisServer old = servers.master();
-        redis.run(PING, SHORT);
+        redis.run(PING, LONG);
         FutureTask<Reply> call = new FutureTask<>(() -> redis.run(PING, LONG));
         AtomicReference<Boolean> tooSoon = new AtomicReference<>();
         redis.onMoved(() -> {
@@ -109,7 +109,7 @@ class SentinelRedisTest {
     @Test
     void newMaster_whoseListenerThrew_isReportedAgain() {
         RedisServer old = servers.master();
-        redis.run(PING, SHORT);
+        redis.run(PING, LONG);
         redis.onMoved(() -> {
             if (moves.incrementAndGet() == 1) {
                 throw new OutOfMemoryError("made by the test");
@@ -124,7 +124,7 @@ class SentinelRedisTest {
 
     @Test
     void masterHangs_call_failsByItsOwnTimeout() {
-        redis.run(PING, SHORT);
+        redis.run(PING, LONG);
         servers.master().pause();
         try (DeniedTime time = new DeniedTime()) {
             long began = time.now();
@@ -136,7 +136,7 @@ class SentinelRedisTest {
 
     @Test
     void closed_calls_failAtOnce() {
-        redis.run(PING, SHORT);
+        redis.run(PING, LONG);
         redis.close();
         assertThatThrownBy(() -> redis.run(PING, LONG)).isInstanceOf(Unanswered.class);
         assertThat(redis.runAll(List.of(PING), LONG))
