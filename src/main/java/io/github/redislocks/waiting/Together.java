@@ -165,14 +165,17 @@ public final class Together {
 
     /** Ends the attempts without a hold. Takes what they may have out of Redis, in the background. */
     private void end(List<Attempt> all) {
-        for (int i = 0; i < all.size(); i++) {
-            // Mark all attempts before the first one ends: if an error stops the loop below, the watchdog rescues the
-            // others.
-            all.get(i).stranded = true;
-        }
-        for (Attempt attempt : all) {
-            if (attempts.isUnderWay(attempt)) {
-                handoff.rescue(attempt);
+        int next = 0;
+        try {
+            for (; next < all.size(); next++) {
+                if (attempts.isUnderWay(all.get(next))) {
+                    handoff.rescue(all.get(next));
+                }
+            }
+        } finally {
+            // After an error, the watchdog ends those that are left.
+            for (; next < all.size(); next++) {
+                handoff.strand(all.get(next));
             }
         }
     }
