@@ -7,6 +7,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Footprint;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Keeper;
@@ -167,7 +168,7 @@ public final class Losses {
 
     /** Whether the hold of an attempt was lost after lock() had returned, so that a leave must not hide the loss. */
     public boolean hasLost(Attempt attempt) {
-        Attempt.Possession had = attempt.had();
+        Footprint.Possession had = attempt.had();
         return had != null && had.isLost();
     }
 

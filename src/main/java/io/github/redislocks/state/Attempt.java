@@ -1,12 +1,8 @@
 package io.github.redislocks.state;
 
 import io.github.redislocks.concurrent.Shown;
-import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.redis.Reply;
-import io.github.redislocks.redis.ServerTimes;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,13 +26,10 @@ import org.jspecify.annotations.Nullable;
  * <p>At any stage exactly one verdict wins: a grant, a failure, or the caller's departure. A lapsed grant is taken
  * back, and the attempt continues.
  */
-public final class Attempt {
+public final class Attempt extends Footprint {
 
     private static final AtomicLongFieldUpdater<Attempt> NEXT_HEARTBEAT =
             AtomicLongFieldUpdater.newUpdater(Attempt.class, "nextHeartbeatNanos");
-    private static final AtomicReferenceFieldUpdater<Attempt, ServerTimes.Date> MAY_RUN =
-            AtomicReferenceFieldUpdater.newUpdater(Attempt.class, ServerTimes.Date.class, "mayRun");
-
     /** The outcome of an attempt. */
     public sealed interface Verdict permits Grant, Failure, Left {}
 
@@ -80,14 +73,6 @@ public final class Attempt {
     public enum Way implements Stage {
         BEHIND,
         CONTENDING
-    }
-
-    /** The result of an attempt for its caller. */
-    @FunctionalInterface
-    public interface Possession {
-
-        /** Whether the possession was lost after the caller had got it. */
-        boolean isLost();
     }
 
     /** The caller has given up. */
@@ -166,13 +151,6 @@ public final class Attempt {
 
     @Nullable
     Attempt behind;
-    /** The hold that the caller got while the attempt was in doubt, so that a leave may follow; or null. */
-    private volatile @Nullable Possession had;
-    /**
-     * Whether Redis may have anything with the attempt's number: the number was sent, and no later reply said that
-     * there is nothing.
-     */
-    private volatile boolean known;
     /**
      * Whether a message said that the lock is free but was not granted, so that the caller's thread has to ask for it.
      */
@@ -188,9 +166,6 @@ public final class Attempt {
     public volatile boolean stranded;
     /** Whether a heartbeat is under way. Set by the watchdog, and only as long as there is no verdict. */
     private volatile boolean heartbeatInFlight;
-    /** The latest deadline until which a copy of an unanswered request may still run; null if there is no such copy. */
-    private volatile ServerTimes.@Nullable Date mayRun;
-
     /** Makes an attempt of the calling thread. */
     public Attempt(long number, LockKeys keys, Owner owner, Request request, WaitLimit limit) {
         this.number = number;
@@ -395,7 +370,7 @@ public final class Attempt {
 
     /** Notes a reply that says that the attempt still waits. */
     public void queued(long sentNanos, long lastToken, long holderPttlMillis) {
-        known = true;
+        known();
         stage = new QueuePosition(sentNanos, lastToken);
         long heartbeat = Timing.heartbeatMillis(leaseMillis);
         long wait = holderPttlMillis < 0 ? heartbeat : Math.min(heartbeat, holderPttlMillis + 1);
@@ -423,26 +398,8 @@ public final class Attempt {
 
     /** Notes that a release or a leave names the attempt, and so asks Redis for the lock on its behalf. */
     public void named() {
-        known = true;
+        known();
         doubted = false;
-    }
-
-    /** Notes that Redis may have something with the attempt's number from now on. */
-    public void known() {
-        known = true;
-    }
-
-    /**
-     * Notes a reply that says that Redis has nothing with the attempt's number. An earlier copy of a request may still
-     * run.
-     */
-    public void unknown() {
-        known = false;
-    }
-
-    /** Whether Redis may have anything with the attempt's number. */
-    public boolean mayExistInRedis() {
-        return known || mayRun();
     }
 
     /** The id of the Condition in which the attempt waits; null if it waits in none. */
@@ -454,57 +411,6 @@ public final class Attempt {
     /** Notes that the attempt was signalled, or gave up: it now waits for the lock. */
     public void leftCondition() {
         condition = null;
-    }
-
-    /**
-     * Notes that the caller has the lock.
-     *
-     * @param possession the hold if the attempt is in doubt, so that a leave may follow; otherwise null
-     */
-    public void had(@Nullable Possession possession) {
-        had = possession;
-    }
-
-    /** The hold that the caller got while the attempt was in doubt; or null. */
-    @Nullable
-    public Possession had() {
-        return had;
-    }
-
-    /** Notes that a request got no reply: it may still run, until its deadline. */
-    public void unanswered(RedisException failure, ServerTimes.Date date) {
-        if (failure instanceof RedisException.Unanswered lost && lost.sent()) {
-            mayHaveRun(date);
-        }
-    }
-
-    /**
-     * Notes the reply to a request. If the request was sent more than once, an earlier copy may still run until its
-     * deadline.
-     */
-    public void answered(Reply reply, ServerTimes.Date date) {
-        if (reply.resent()) {
-            mayHaveRun(date);
-        }
-    }
-
-    /** Notes that a copy of a request may have run, or may still run until its deadline. */
-    public void mayHaveRun(ServerTimes.Date date) {
-        ServerTimes.Date before = mayRun;
-        while (date.mayRunLongerThan(before) && !MAY_RUN.compareAndSet(this, before, date)) {
-            before = mayRun;
-        }
-    }
-
-    /** Whether a copy of an unanswered request may have run, or may still run. */
-    public boolean mayRun() {
-        return mayRun != null;
-    }
-
-    /** Until when a copy of an unanswered request may run on a server, by the server's clock; 0 if none can. */
-    public long mayRunUntilMicros(String server) {
-        ServerTimes.Date date = mayRun;
-        return date == null ? 0 : date.mayRunUntilMicros(server);
     }
 
     /**

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A hold is kept small, since a process may hold very many locks. Two holds are equal if they have the same thread
  * and lock, by which {@link Holds} finds them. A hold with a {@code maxHold} is a {@link LimitedHold}.
  */
-public class Hold extends Leased implements Attempt.Possession {
+public class Hold extends Leased implements Footprint.Possession {
 
     private final String lock;
     public final long attempt;

@@ -1,0 +1,106 @@
+package io.github.redislocks.state;
+
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.ServerTimes;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What Redis may still have of an attempt: a place or a hold with its number, and requests without an answer, which may
+ * run until their deadline. From this follows whether the attempt has to leave Redis when it ends.
+ */
+public abstract class Footprint {
+
+    private static final AtomicReferenceFieldUpdater<Footprint, ServerTimes.Date> MAY_RUN =
+            AtomicReferenceFieldUpdater.newUpdater(Footprint.class, ServerTimes.Date.class, "mayRun");
+
+    /** The result of an attempt for its caller. */
+    @FunctionalInterface
+    public interface Possession {
+
+        /** Whether the possession was lost after the caller had got it. */
+        boolean isLost();
+    }
+
+    /**
+     * Whether Redis may have anything with the attempt's number: the number was sent, and no later reply said that
+     * there is nothing.
+     */
+    private volatile boolean known;
+    /** The latest deadline until which a copy of an unanswered request may still run; null if there is no such copy. */
+    private volatile ServerTimes.@Nullable Date mayRun;
+    /** The hold that the caller got while the attempt was in doubt, so that a leave may follow; or null. */
+    private volatile @Nullable Possession had;
+
+    Footprint() {}
+
+    /** Notes that Redis may have something with the attempt's number from now on. */
+    public void known() {
+        known = true;
+    }
+
+    /**
+     * Notes a reply that says that Redis has nothing with the attempt's number. An earlier copy of a request may still
+     * run.
+     */
+    public void unknown() {
+        known = false;
+    }
+
+    /** Whether Redis may have anything with the attempt's number. */
+    public boolean mayExistInRedis() {
+        return known || mayRun();
+    }
+
+    /**
+     * Notes that the caller has the lock.
+     *
+     * @param possession the hold if the attempt is in doubt, so that a leave may follow; otherwise null
+     */
+    public void had(@Nullable Possession possession) {
+        had = possession;
+    }
+
+    /** The hold that the caller got while the attempt was in doubt; or null. */
+    @Nullable
+    public Possession had() {
+        return had;
+    }
+
+    /** Notes that a request got no reply: it may still run, until its deadline. */
+    public void unanswered(RedisException failure, ServerTimes.Date date) {
+        if (failure instanceof RedisException.Unanswered lost && lost.sent()) {
+            mayHaveRun(date);
+        }
+    }
+
+    /**
+     * Notes the reply to a request. If the request was sent more than once, an earlier copy may still run until its
+     * deadline.
+     */
+    public void answered(Reply reply, ServerTimes.Date date) {
+        if (reply.resent()) {
+            mayHaveRun(date);
+        }
+    }
+
+    /** Notes that a copy of a request may have run, or may still run until its deadline. */
+    public void mayHaveRun(ServerTimes.Date date) {
+        ServerTimes.Date before = mayRun;
+        while (date.mayRunLongerThan(before) && !MAY_RUN.compareAndSet(this, before, date)) {
+            before = mayRun;
+        }
+    }
+
+    /** Whether a copy of an unanswered request may have run, or may still run. */
+    public boolean mayRun() {
+        return mayRun != null;
+    }
+
+    /** Until when a copy of an unanswered request may run on a server, by the server's clock; 0 if none can. */
+    public long mayRunUntilMicros(String server) {
+        ServerTimes.Date date = mayRun;
+        return date == null ? 0 : date.mayRunUntilMicros(server);
+    }
+}
