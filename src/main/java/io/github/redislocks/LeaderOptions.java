@@ -41,8 +41,12 @@ public final class LeaderOptions {
     /**
      * Sets the options of the lock. The lease is how long other candidates wait after a leader has crashed. A fair lock
      * elects the candidates of all JVMs in order of arrival.
+     *
+     * @throws IllegalArgumentException if the options are for threads: a residency, or {@code relockAfterLoss(false)}
      */
     public LeaderOptions lock(LockOptions options) {
+        options.checkNotKept("a leadership", "a client keeps locks for its threads, and a leader has a handle.");
+        options.checkMayRelock("a leadership");
         return new LeaderOptions(Objects.requireNonNull(options, "options"), interrupt, drain);
     }
 

@@ -20,6 +20,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Options belong to the lock object and not to the name: two objects with the same name are one lock, and each waits
  * and renews by its own options.
  *
+ * <p>An option that cannot apply is refused with an {@link IllegalArgumentException} where it is given: with options
+ * that exclude it, by {@link Locks#multiLock} a residency, since several locks are not kept together, and by
+ * {@link LeaderOptions#lock} what is for threads only. A {@link LockHandle} of a lock is not kept, and has no earlier
+ * loss: {@link #residency} and {@link #relockAfterLoss} are for the threads that lock the same object.
+ *
  * @since 0.1.0
  */
 public final class LockOptions {
@@ -84,7 +89,30 @@ public final class LockOptions {
                             + ": a client renews a lock that it keeps, whichever of its threads holds it, so the maxHold would"
                             + " end no hold. Set only one of them.");
         }
+        if (kept && !values.renewed) {
+            throw new IllegalArgumentException("The residency is " + Shown.of(residency)
+                    + ", and the same options have a fixedLease: a client renews a lock that it keeps, and a fixed lease is not"
+                    + " renewed. Set only one of them.");
+        }
         this.values = values;
+    }
+
+    /** Throws if these options have a residency, which the named object cannot have for the given reason. */
+    void checkNotKept(String object, String reason) {
+        Duration residency = values.residency;
+        if (residency != null && !residency.isZero()) {
+            throw new IllegalArgumentException("The residency is " + Shown.of(residency) + ", of " + object + ": "
+                    + reason + " Set no residency.");
+        }
+    }
+
+    /** Throws if these options refuse threads after a loss, which is no option of a lock that belongs to no thread. */
+    void checkMayRelock(String object) {
+        if (!values.relockAfterLoss) {
+            throw new IllegalArgumentException(
+                    "relockAfterLoss is false, of " + object
+                            + ": the option refuses threads that lock again, and the lock belongs to a handle. Leave the option out.");
+        }
     }
 
     private LockOptions with(Consumer<Values> change) {
@@ -119,7 +147,8 @@ public final class LockOptions {
      * then behaves as the method with this lease, for instance {@code lock()} as {@link FencedLock#lock(Duration)}.
      *
      * @param time 100 ms to 24 h
-     * @throws IllegalArgumentException if it is shorter or longer, or longer than a {@link #maxHold} of these options
+     * @throws IllegalArgumentException if it is shorter or longer, or longer than a {@link #maxHold} of these options,
+     *     or if these options have a {@link #residency}
      */
     public LockOptions fixedLease(Duration time) {
         Settings.checkLease(time);
@@ -134,7 +163,7 @@ public final class LockOptions {
      * default it may: the lock is acquired anew, with a hold count of 1. With {@code false} every method that would
      * acquire the lock throws that {@link LockLostException} instead, so that a re-entry that succeeds proves that the
      * outer hold lasts. The thread then has to call {@code unlock()} as often as it locked, even if it no longer holds
-     * the lock. A {@link LockHandle} belongs to no thread and ignores this option.
+     * the lock.
      */
     public LockOptions relockAfterLoss(boolean allowed) {
         return with(copy -> copy.relockAfterLoss = allowed);
@@ -164,8 +193,8 @@ public final class LockOptions {
      * {@link RedisLocksBuilder#residency}.
      *
      * @param time 1 ms to 24 h; zero to release the lock at its unlock
-     * @throws IllegalArgumentException if it is shorter or longer, or if these options have {@link #fair} or a
-     *     {@link #maxHold}
+     * @throws IllegalArgumentException if it is shorter or longer, or if these options have {@link #fair}, a
+     *     {@link #fixedLease} or a {@link #maxHold}
      */
     public LockOptions residency(Duration time) {
         Duration checked = Settings.checkResidency(time);

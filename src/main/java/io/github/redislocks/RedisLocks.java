@@ -124,6 +124,7 @@ public final class RedisLocks implements Locks {
 
     @Override
     public MultiLock multiLock(Collection<String> names, LockOptions options) {
+        options.checkNotKept("several locks", "a client keeps single locks, and its threads take each by itself.");
         SeveralLocks several = client.several(names, options.isFair(), options.over(client.settings));
         return new RedisMultiLock(client, several, options.isRenewed());
     }

@@ -8,8 +8,12 @@ import io.github.redislocks.engine.Inside;
 import io.github.redislocks.lease.Renewals;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -38,6 +42,53 @@ class LockOptionsTest extends FakeTime {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> PLAIN.fixedLease(Duration.ofHours(25)))
                 .withMessageContaining("25 h");
+    }
+
+    private interface Use {
+        Object of(LockOptions options);
+    }
+
+    private static boolean isRefused(Use use, LockOptions options) {
+        try {
+            use.of(options);
+            return false;
+        } catch (IllegalArgumentException e) {
+            assertThat(e).hasMessageMatching(".*(residency is 60 s|relockAfterLoss is false).*: .*(Set|Leave) .*");
+            return true;
+        }
+    }
+
+    /** Each option, the options that exclude it, and the objects that cannot have it. */
+    @Test
+    void option_thatCannotApply_isRefusedWhereItIsGiven() {
+        Map<String, UnaryOperator<LockOptions>> options = new TreeMap<>(Map.of(
+                "lease", plain -> plain.lease(MINUTE),
+                "fixedLease", plain -> plain.fixedLease(MINUTE),
+                "relockAfterLoss", plain -> plain.relockAfterLoss(false),
+                "fair", plain -> plain.fair(true),
+                "maxHold", plain -> plain.maxHold(MINUTE),
+                "residency", plain -> plain.residency(MINUTE)));
+        Map<String, Use> uses = new TreeMap<>(Map.of(
+                "reentrantLock", each -> locks.reentrantLock("job", each),
+                "multiLock", each -> locks.multiLock(List.of("job"), each),
+                "leadership", each -> LeaderOptions.defaults().lock(each)));
+        uses.putAll(options.entrySet().stream()
+                .collect(Collectors.toMap(
+                        Map.Entry::getKey, option -> given -> option.getValue().apply(given))));
+        Map<String, List<String>> refused = new TreeMap<>();
+        options.forEach((name, option) -> refused.put(
+                name,
+                uses.keySet().stream()
+                        .filter(use -> isRefused(uses.get(use), option.apply(PLAIN)))
+                        .toList()));
+        assertThat(refused)
+                .isEqualTo(Map.of(
+                        "lease", List.of(),
+                        "fixedLease", List.of("residency"),
+                        "relockAfterLoss", List.of("leadership"),
+                        "fair", List.of("residency"),
+                        "maxHold", List.of("residency"),
+                        "residency", List.of("fair", "fixedLease", "leadership", "maxHold", "multiLock")));
     }
 
     /** Once with a client that keeps the lock: there a thread locks without a request. */
