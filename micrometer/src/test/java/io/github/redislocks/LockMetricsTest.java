@@ -117,7 +117,7 @@ class LockMetricsTest extends FakeTime {
         assertThat(gauge(LockMetrics.HELD)).isEqualTo(2);
         clock.advanceMillis(1_000);
         assertThat(gauge(LockMetrics.HELD)).isEqualTo(1);
-        assertThat(measured.held()).containsExactly("order:4711");
+        assertThat(measured.heldNames()).containsExactly("order:4711");
     }
 
     @Test
