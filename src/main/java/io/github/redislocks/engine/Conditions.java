@@ -16,7 +16,6 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
-import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
@@ -70,51 +69,6 @@ public final class Conditions {
         this.driver = new BlockingDriver(access, parts);
     }
 
-    /** The calling thread, which gives up a hold and waits. The default methods suit the owner of the hold. */
-    public interface Waiter {
-
-        /** The owner of a hold. */
-        static Waiter of(Hold hold) {
-            return new OwnerOf(hold);
-        }
-
-        /** The owner that gets the lock back. */
-        Owner owner();
-
-        /** The hold count after the wait. */
-        int count();
-
-        /** An earlier, lost hold after which the thread still has to call unlock(); or null. */
-        @Nullable
-        Hold below();
-
-        /** Called before the release begins; returns false if the thread has lost the lock. */
-        default boolean begins(long now) {
-            return true;
-        }
-
-        /** Called when the hold has ended. */
-        default void hasGivenUp() {}
-    }
-
-    private record OwnerOf(Hold hold) implements Waiter {
-
-        @Override
-        public Owner owner() {
-            return hold.owner;
-        }
-
-        @Override
-        public int count() {
-            return hold.count();
-        }
-
-        @Override
-        public @Nullable Hold below() {
-            return hold.below;
-        }
-    }
-
     /**
      * Gives up a hold of the calling thread or of its client, waits in a Condition, and gets a hold back.
      *
@@ -125,7 +79,7 @@ public final class Conditions {
      * @return true if a signal or a spurious wake-up ended the wait, false if its time was over
      * @throws InterruptedException if an interrupt came before a signal; the lock is held again all the same
      */
-    public boolean await(String id, Hold hold, Waiter waiter, WaitLimit limit, @Nullable Instant until)
+    public boolean await(String id, Hold hold, ConditionWaiter waiter, WaitLimit limit, @Nullable Instant until)
             throws InterruptedException {
         attempts.checkOpen();
         Attempt attempt = attempts.make(hold, waiter.owner(), waiter.count(), id, limit);
@@ -217,7 +171,7 @@ public final class Conditions {
         }
 
         private final Hold hold;
-        private final Waiter waiter;
+        private final ConditionWaiter waiter;
         private final WaitLimit limit;
         private final String condition;
         private final @Nullable Instant until;
@@ -225,7 +179,8 @@ public final class Conditions {
         /** Why the thread stops waiting in the Condition. */
         private Stage reason = Stage.TIMED_OUT;
 
-        private ConditionWait(Attempt attempt, Hold hold, Waiter waiter, WaitLimit limit, @Nullable Instant until) {
+        private ConditionWait(
+                Attempt attempt, Hold hold, ConditionWaiter waiter, WaitLimit limit, @Nullable Instant until) {
             super(attempt, settlements.of(attempt, WaitLimit.endless(limit.retryForNanos()), waiter.below()));
             this.hold = hold;
             this.waiter = waiter;

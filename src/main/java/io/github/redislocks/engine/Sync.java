@@ -346,7 +346,7 @@ public class Sync extends LockObject {
     protected boolean await(Conditions conditions, String id, WaitLimit limit, @Nullable Instant until)
             throws InterruptedException {
         Hold hold = (Hold) ensureHeld();
-        return conditions.await(id, hold, Conditions.Waiter.of(hold), limit, until);
+        return conditions.await(id, hold, ConditionWaiter.of(hold), limit, until);
     }
 
     /** Signals one or all waiters of a Condition. */

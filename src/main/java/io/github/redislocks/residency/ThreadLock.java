@@ -5,6 +5,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.engine.ConditionWaiter;
 import io.github.redislocks.engine.Conditions;
 import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.engine.Sync;
@@ -230,7 +231,7 @@ abstract class ThreadLock extends Sync {
     }
 
     /** A thread that gives a lease up to wait in a Condition. */
-    private final class Waiter implements Conditions.Waiter {
+    private final class Waiter implements ConditionWaiter {
 
         private final ThreadHold local;
         private final @Nullable Hold below;

@@ -106,10 +106,11 @@ public final class Acquisitions {
         private boolean listened;
 
         private @Nullable Backoff backoff;
-        /** Why the last request has failed; null if it was answered. */
-        private @Nullable RedisException failure;
-        /** Why the attempt has left; null if the lock was busy, or if the attempt has not left. */
-        private @Nullable Exception whyLeft;
+        /**
+         * Why the last request has failed; null if it was answered. After the attempt has left, why it has; null if the
+         * lock was busy.
+         */
+        private @Nullable Exception failure;
 
         private OfLock(Attempt attempt, WaitLimit limit, @Nullable Hold lost, boolean fastPath) {
             super(attempt, settlements.of(attempt, limit, lost));
@@ -164,17 +165,17 @@ public final class Acquisitions {
         }
 
         private long leaves(@Nullable Exception why) {
-            whyLeft = why;
+            failure = why;
             return Step.LEAVE;
         }
 
         @Override
         protected void throwIfNotBusy() throws InterruptedException {
-            if (whyLeft instanceof InterruptedException interrupted) {
+            if (failure instanceof InterruptedException interrupted) {
                 limit.thrown();
                 throw interrupted;
             }
-            if (whyLeft instanceof RuntimeException unavailable) {
+            if (failure instanceof RuntimeException unavailable) {
                 throw unavailable;
             }
         }
@@ -196,7 +197,8 @@ public final class Acquisitions {
                     // An attempt that waited behind another thread of the client has seen no failure itself: then take
                     // the last failure of the server as the cause.
                     Availability server = monitored.of(attempt.keys.lock());
-                    RedisException met = unconfirmed == null ? failure : unconfirmed;
+                    RedisException met =
+                            unconfirmed == null && failure instanceof RedisException last ? last : unconfirmed;
                     RedisException cause = met == null && server.age(now) > 0 ? server.cause() : met;
                     yield unavailable.notAcquired(attempt.keys, now - attempt.beganNanos(), mayExist, cause);
                 }

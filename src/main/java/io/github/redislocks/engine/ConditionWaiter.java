@@ -1,0 +1,51 @@
+package io.github.redislocks.engine;
+
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Owner;
+import org.jspecify.annotations.Nullable;
+
+/** A thread that gives up a hold and waits in a Condition. The default methods suit the owner of the hold. */
+public interface ConditionWaiter {
+
+    /** The owner of a hold. */
+    static ConditionWaiter of(Hold hold) {
+        return new OwnerOf(hold);
+    }
+
+    /** The owner that gets the lock back. */
+    Owner owner();
+
+    /** The hold count after the wait. */
+    int count();
+
+    /** An earlier, lost hold after which the thread still has to call unlock(); or null. */
+    @Nullable
+    Hold below();
+
+    /** Called before the release begins; returns false if the thread has lost the lock. */
+    default boolean begins(long now) {
+        return true;
+    }
+
+    /** Called when the hold has ended. */
+    default void hasGivenUp() {}
+
+    /** The owner of a hold. */
+    record OwnerOf(Hold hold) implements ConditionWaiter {
+
+        @Override
+        public Owner owner() {
+            return hold.owner;
+        }
+
+        @Override
+        public int count() {
+            return hold.count();
+        }
+
+        @Override
+        public @Nullable Hold below() {
+            return hold.below;
+        }
+    }
+}

@@ -1,0 +1,379 @@
+package io.github.redislocks.waiting;
+
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Answer;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.watchdog.PendingCommand;
+import io.github.redislocks.watchdog.Watchdog;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The commands that end holds and attempts in Redis in the background. A {@link Handoff} passes the local turn on by
+ * their answers.
+ */
+final class HandoffCommands {
+
+    /** The pause before replicas are asked again whether they know that a released lock stays taken. */
+    private static final long UNCONFIRMED_PAUSE_NANOS = 1_000_000_000;
+
+    private final Handoff handoff;
+    private final Clock clock;
+    private final Settings settings;
+    private final MonitoredRedis redis;
+    private final Holds holds;
+    private final LocalQueue localQueue;
+    private final Mailbox mailbox;
+    private final Watchdog watchdog;
+    private final Losses losses;
+
+    HandoffCommands(Handoff handoff) {
+        this.handoff = handoff;
+        this.clock = handoff.clock;
+        this.settings = handoff.settings;
+        this.redis = handoff.redis;
+        this.holds = handoff.holds;
+        this.localQueue = handoff.localQueue;
+        this.mailbox = handoff.mailbox;
+        this.watchdog = handoff.watchdog;
+        this.losses = handoff.losses;
+    }
+
+    /** The rest of the work in Redis for a departing thread, which waits a moment for it. */
+    static final class Remainder {
+
+        private final Thread thread = Thread.currentThread();
+        private final AtomicInteger left;
+
+        Remainder(int count) {
+            left = new AtomicInteger(count);
+        }
+
+        /** Notes that one part is done, or that Redis does not answer, and wakes the thread. */
+        void end() {
+            left.decrementAndGet();
+            LockSupport.unpark(thread);
+        }
+
+        boolean isOver() {
+            return left.get() <= 0;
+        }
+    }
+
+    /** The latest time at which something that an unanswered request left behind may still be in Redis. */
+    private long untilNanos(long leaseMillis) {
+        return clock.nanoTime() + 2 * settings.commandTimeoutNanos() + settings.leftoverNanos(leaseMillis);
+    }
+
+    /**
+     * Whether an attempt that has ended may leave Redis now. If it led to a hold, that must have ended and be released
+     * first.
+     */
+    private PendingCommand.Need needOfLeaving(Attempt attempt) {
+        Hold hold = holds.get(attempt.keys, attempt.owner.holder);
+        // A leave would end a hold that is still held. A leave that overtakes the release would make the release find
+        // nothing, which would be taken for a loss.
+        if (hold != null && hold.attempt == attempt.number && hold.isOpenOrReleasing()) {
+            return PendingCommand.Need.LATER;
+        }
+        // A leave would free a lock that the release keeps taken (releaseAfter), and the release may still be under way
+        // after the hold was removed from `holds`. Look at the commands after `holds`, not before: a release is added
+        // to the commands before its hold is removed, so one of the two looks finds it.
+        return attempt.owner.keepsMillis() > 0 && isBeingReleased(attempt)
+                ? PendingCommand.Need.LATER
+                : PendingCommand.Need.NOW;
+    }
+
+    /** Whether the release of an attempt's hold is still under way in the background. */
+    private boolean isBeingReleased(Attempt attempt) {
+        for (PendingCommand command : watchdog.commands()) {
+            if (command instanceof Release release && release.hold.attempt == attempt.number && !release.isDone()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** A pending command that ends a hold in Redis. */
+    class HoldEnd extends PendingCommand {
+
+        private final Call call;
+
+        HoldEnd(String lock, long leaseMillis, Call call) {
+            super(clock, lock, untilNanos(leaseMillis));
+            this.call = call;
+        }
+
+        @Override
+        public Call call() {
+            return call;
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            return DONE;
+        }
+    }
+
+    /** The release of a hold, which passes the local turn on according to the answer. */
+    class Release extends HoldEnd {
+
+        final Hold hold;
+        private final @Nullable Attempt successor;
+
+        Release(Hold hold, Call call, @Nullable Attempt successor) {
+            super(hold.lock(), hold.longestLeaseMillis(), call);
+            this.hold = hold;
+            this.successor = successor;
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            Answer answer = Answer.of(reply);
+            Attempt gone =
+                    handoff.inherit(hold.keys(), hold.attempt, successor, hold.turnStartNanos, answer, sentNanos);
+            if (gone != null) {
+                watchdog.run(new Leave(gone, new Turn(hold.attempt), null));
+            }
+            if (answer == Answer.Word.KEPT && !redis.isAcknowledged(key(), reply, sentNanos)) {
+                return UNCONFIRMED_PAUSE_NANOS;
+            }
+            return DONE;
+        }
+
+        @Override
+        public void giveUp() {
+            localQueue.exit(hold.keys(), hold.attempt);
+            Handoff.wake(successor);
+        }
+    }
+
+    /** The release of a hold that no caller got, for which a departing thread waits a moment. */
+    final class GivenBack extends Release {
+
+        private final Remainder rest;
+        private boolean ended;
+
+        GivenBack(Hold hold, Remainder rest) {
+            super(hold, Scripts.release(hold, hold.successor(), false, mailbox.isOpen()), hold.successor());
+            this.rest = rest;
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            long wait = super.follow(reply, sentNanos);
+            unanswered();
+            return wait;
+        }
+
+        @Override
+        public void unanswered() {
+            if (!ended) {
+                ended = true;
+                rest.end();
+            }
+        }
+    }
+
+    /** A release that has not been sent before, so that its first answer says whether the hold was still there. */
+    final class FirstRelease extends Release {
+
+        private final long untilNanos;
+        private final Handoff.ReleaseEnd onEnd;
+        private boolean ended;
+        /** Whether a request for several holds may have ended this hold, or may still do so. */
+        private boolean sentBefore;
+
+        FirstRelease(Hold hold, Call call, long untilNanos, Handoff.ReleaseEnd onEnd) {
+            super(hold, call, hold.successor());
+            this.untilNanos = untilNanos;
+            this.onEnd = onEnd;
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            if (!ended
+                    && !sentBefore
+                    && !wasSentBefore()
+                    && Answer.isGone(reply)
+                    && !reply.resent()
+                    && hold.releaseFailed(clock.nanoTime() >= untilNanos)) {
+                // The hold was lost. end(false) reports the loss, which also ends the turn, so super.follow() must not
+                // hand the lock on.
+                end(false);
+                return DONE;
+            }
+            long wait = super.follow(reply, sentNanos);
+            end(true);
+            return wait;
+        }
+
+        @Override
+        public void unanswered() {
+            end(clock.nanoTime() < untilNanos || !hold.releasedTooLate());
+        }
+
+        @Override
+        public void giveUp() {
+            super.giveUp();
+            unanswered();
+        }
+
+        private void end(boolean inGoodOrder) {
+            if (!ended) {
+                ended = true;
+                onEnd.ended(inGoodOrder);
+            }
+        }
+    }
+
+    /**
+     * The first releases of several holds by one request. The holds that it does not end are then released one by one.
+     */
+    final class ReleaseTogether extends PendingCommand {
+
+        private final List<FirstRelease> parts;
+
+        ReleaseTogether(List<FirstRelease> parts) {
+            super(
+                    clock,
+                    parts.get(0).hold.lock(),
+                    untilNanos(parts.stream()
+                            .mapToLong(part -> part.hold.longestLeaseMillis())
+                            .max()
+                            .orElse(0)));
+            this.parts = parts;
+        }
+
+        @Override
+        public Call call() {
+            return Scripts.giveUp(parts.stream().map(part -> part.hold).toList());
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            boolean second = wasSentBefore() || reply.resent();
+            for (int i = 0; i < parts.size(); i++) {
+                FirstRelease part = parts.get(i);
+                if (Answer.isFreed(reply, i)) {
+                    localQueue.exit(part.hold.keys(), part.hold.attempt);
+                    part.end(true);
+                } else {
+                    part.sentBefore |= second;
+                    watchdog.run(part);
+                }
+            }
+            return DONE;
+        }
+
+        @Override
+        public void failed(RedisException failure, long sentNanos) {
+            if (failure.isPermanent()) {
+                // Perhaps only one of the holds was refused. Send each release by itself, so that the others need not
+                // wait for that one.
+                redis.refused(failure);
+                for (FirstRelease part : parts) {
+                    part.sentBefore = true;
+                    watchdog.run(part);
+                }
+                done();
+            } else {
+                super.failed(failure, sentNanos);
+            }
+        }
+
+        @Override
+        public void unanswered() {
+            parts.forEach(FirstRelease::unanswered);
+        }
+
+        @Override
+        public void giveUp() {
+            parts.forEach(FirstRelease::giveUp);
+        }
+    }
+
+    /** The turn in the local queue that a leave hands on. */
+    record Turn(long contender) {}
+
+    /**
+     * A pending command that takes an attempt that has ended out of Redis. It is repeated while an unanswered request
+     * of the attempt may still run and put something there; each reply says for how long one may.
+     */
+    final class Leave extends PendingCommand {
+
+        final Attempt gone;
+        private final @Nullable Attempt successor;
+        private final boolean takePlace;
+        private final @Nullable Remainder rest;
+        private @Nullable Turn turn;
+
+        /**
+         * Makes a leave.
+         *
+         * @param turn the turn that the reply passes on, or null
+         * @param rest notified when the leave was answered, or null
+         */
+        Leave(Attempt gone, @Nullable Turn turn, @Nullable Remainder rest) {
+            super(clock, gone.keys.lock(), untilNanos(gone.leaseMillis));
+            this.gone = gone;
+            this.turn = turn;
+            this.rest = rest;
+            this.successor = turn == null ? null : handoff.successor(gone.keys, turn.contender);
+            this.takePlace = mailbox.isOpen();
+        }
+
+        @Override
+        public Call call() {
+            return Scripts.leave(gone, losses.hasLost(gone), turn == null ? null : successor, takePlace);
+        }
+
+        @Override
+        public Need need() {
+            return needOfLeaving(gone);
+        }
+
+        @Override
+        public long follow(Reply reply, long sentNanos) {
+            Turn handedOn = turn;
+            Attempt next = handedOn == null
+                    ? null
+                    : handoff.inherit(
+                            gone.keys, handedOn.contender, successor, clock.nanoTime(), Answer.of(reply), sentNanos);
+            if (next == null) {
+                unanswered();
+            } else {
+                watchdog.run(new Leave(next, handedOn, rest));
+            }
+            turn = null;
+            long waitMillis = Answer.stillRunsMillis(reply);
+            return waitMillis == 0 ? DONE : waitMillis * 1_000_000;
+        }
+
+        /** Ends the wait of the departing thread. */
+        @Override
+        public void unanswered() {
+            if (rest != null) {
+                rest.end();
+            }
+        }
+
+        @Override
+        public void giveUp() {
+            if (turn != null) {
+                localQueue.exit(gone.keys, turn.contender);
+            }
+        }
+    }
+}
