@@ -1,0 +1,4 @@
+/** An application that knows the core alone. */
+module check.app {
+    requires io.github.redislocks;
+}
