@@ -20,10 +20,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Options belong to the lock object and not to the name: two objects with the same name are one lock, and each waits
  * and renews by its own options.
  *
- * <p>An option that cannot apply is refused with an {@link IllegalArgumentException} where it is given: with options
- * that exclude it, by {@link Locks#multiLock} a residency, since several locks are not kept together, and by
- * {@link LeaderOptions#lock} what is for threads only. A {@link LockHandle} of a lock is not kept, and has no earlier
- * loss: {@link #residency} and {@link #relockAfterLoss} are for the threads that lock the same object.
+ * <p>An option that cannot have an effect is refused with an {@link IllegalArgumentException}. The methods of this
+ * class refuse an option together with an option that excludes it. {@link Locks#multiLock} refuses a
+ * {@link #residency}, since a client does not keep several locks together. {@link LeaderOptions#lock} refuses
+ * {@link #residency} and {@code relockAfterLoss(false)}, since these two options concern only threads that lock. For
+ * the same reason both have no effect on a {@link LockHandle} of the lock.
  *
  * @since 0.1.0
  */
@@ -97,7 +98,7 @@ public final class LockOptions {
         this.values = values;
     }
 
-    /** Throws if these options have a residency, which the named object cannot have for the given reason. */
+    /** Throws if these options have a residency, which {@code object} does not support for the given reason. */
     void checkNotKept(String object, String reason) {
         Duration residency = values.residency;
         if (residency != null && !residency.isZero()) {
@@ -106,7 +107,10 @@ public final class LockOptions {
         }
     }
 
-    /** Throws if these options refuse threads after a loss, which is no option of a lock that belongs to no thread. */
+    /**
+     * Throws if these options have {@code relockAfterLoss(false)}, which {@code object} does not support, since its
+     * lock belongs to no thread.
+     */
     void checkMayRelock(String object) {
         if (!values.relockAfterLoss) {
             throw new IllegalArgumentException(

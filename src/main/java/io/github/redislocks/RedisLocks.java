@@ -19,8 +19,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A factory of locks in one Redis, and the owner of what they share: the connections, the watchdog that renews holds,
- * and the subscription on which grants are received. Make one for each process and Redis, and close it at the end.
+ * A factory of locks in one Redis, and the owner of their shared parts: the connections, the watchdog that renews
+ * holds, and the subscription on which grants are received. Make one for each process and Redis, and close it at the
+ * end.
  *
  * <pre>{@code
  * try (RedisLocks locks = RedisLocks.connect("redis://localhost:6379")) {
