@@ -104,7 +104,9 @@ public final class RedisLocks implements Locks {
     /** Makes a factory for a test; {@link #close()} also closes the given Redis. */
     static RedisLocks on(Redis redis, Settings settings, List<LockListener> listeners, Clock clock) {
         RedisLocksBuilder builder = builder();
-        return builder.settings(settings, listeners).build(redis, clock);
+        builder.settings = settings;
+        builder.listeners.addAll(listeners);
+        return builder.build(redis, clock);
     }
 
     @Override

@@ -46,10 +46,10 @@ public final class RedisLocksBuilder {
 
     private @Nullable JedisServers servers;
     private @Nullable Duration restartDelay;
-    private Settings settings = Settings.DEFAULTS;
+    Settings settings = Settings.DEFAULTS;
     private Duration connectWithin = Duration.ZERO;
     private boolean connectLater;
-    private final List<LockListener> listeners = new ArrayList<>();
+    final List<LockListener> listeners = new ArrayList<>();
     private @Nullable ThreadFactory threadFactory;
     private String clientName = "";
 
@@ -406,13 +406,6 @@ public final class RedisLocksBuilder {
         Settings checked =
                 (chosen.isQuorum() ? settings.withKeyPrefix(settings.keyPrefix() + ":quorum") : settings).checked();
         return build(checked, Clock.SYSTEM, (id, threads) -> chosen.open(id, checked, restartDelay, threads));
-    }
-
-    /** Sets all settings at once, for tests. */
-    RedisLocksBuilder settings(Settings all, List<LockListener> heard) {
-        settings = all;
-        listeners.addAll(heard);
-        return this;
     }
 
     /** Makes a client for a test, on the given Redis and with the given clock. */
