@@ -15,6 +15,7 @@ import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
+import io.github.redislocks.testkit.twin.LoggedCall;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -79,6 +80,38 @@ class ResidencyTest extends FakeTime {
         });
         thread.start();
         return result;
+    }
+
+    /** The scripts that a client has run, without the first ones. */
+    private static List<String> scripts(InMemoryRedis client, int from) {
+        List<LoggedCall> calls = client.log().calls();
+        return calls.subList(from, calls.size()).stream()
+                .map(LoggedCall::script)
+                .toList();
+    }
+
+    /** The cost of a try, as the page about residency says. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void tryLockOfAnotherClient_costsTwoRequestsThere_andOneOrTwoOfTheKeeper(boolean held) throws Exception {
+        InMemoryRedis port = server.another();
+        RedisLocks trying = RedisLocks.on(port, Settings.DEFAULTS, List.of(), clock);
+        clients.add(trying);
+        RedisReentrantLock tried = trying.reentrantLock("job");
+        lock.lock();
+        // The first such try of a client also opens its mailbox.
+        assertThat(elsewhere(tried::tryLock).get(20, TimeUnit.SECONDS)).isFalse();
+        if (!held) {
+            lock.unlock();
+        }
+        settle();
+        int there = port.log().calls().size();
+        int here = redis.log().calls().size();
+        assertThat(elsewhere(tried::tryLock).get(20, TimeUnit.SECONDS)).isEqualTo(!held);
+        settle();
+        assertThat(scripts(port, there)).containsExactly("take", "take");
+        assertThat(scripts(redis, here))
+                .containsExactlyElementsOf(held ? List.of("answer") : List.of("release", "answer"));
     }
 
     /** Locks, and unlocks with an error in the release, before Redis has it or afterwards. Returns the token. */
