@@ -87,7 +87,7 @@ class RunTest {
         try (LockHandle held = locks.reentrantLock("job").acquire();
                 CliJvm fail = run("run", "--if-busy=fail", "job", "--", "true");
                 CliJvm skip = run("run", "--if-busy=skip", "job", "--", "false");
-                CliJvm timed = run("run", "--wait=50ms", "-q", "job", "--", "true");
+                CliJvm timed = run("run", "--wait=2s", "-q", "job", "--", "true");
                 CliJvm waits = run("run", "--verbose", "job", "--", "echo", "served")) {
             assertThat(fail.await()).isEqualTo(75);
             assertThat(fail.err())
