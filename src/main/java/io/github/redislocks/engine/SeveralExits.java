@@ -58,6 +58,10 @@ final class SeveralExits {
                 if (held == null) {
                     continue;
                 }
+                if (held.count() > 1) {
+                    // The end of a re-entry counts first, so an error in it leaves nothing to the watchdog.
+                    had[i] = null;
+                }
                 if (parts.get(i).undo(held, by)) {
                     had[i] = null;
                 } else {
