@@ -247,7 +247,8 @@ public final class LockInspection {
         /**
          * The process id of the owner's client.
          *
-         * @throws IllegalStateException if the id of the client contains none, so that it is no client of this library
+         * @throws IllegalStateException if the id of the client contains no process id, which shows that the client
+         *     does not belong to this library
          */
         public long pid() {
             String number = part(1);

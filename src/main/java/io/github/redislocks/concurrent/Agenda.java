@@ -63,7 +63,7 @@ public final class Agenda {
     }
 
     /**
-     * Adds a matter. The thread takes its first step when there is news of it.
+     * Adds a matter. The matter takes its first step, on the thread of the agenda, when news of the matter is reported.
      *
      * @throws OutOfMemoryError if the system gives no thread; the matter is not added
      */

@@ -271,7 +271,7 @@ public final class AsyncAcquisitions {
                     step();
                 }
             } catch (Throwable e) {
-                // There may be no memory to tell the caller now: a later turn does.
+                // There may be no memory now to tell the caller. Keep the error: the next advance() tells the caller.
                 met = e;
                 run();
                 strand();

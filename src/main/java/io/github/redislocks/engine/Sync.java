@@ -59,7 +59,10 @@ public class Sync extends LockObject {
         return own.leaseMillis();
     }
 
-    /** Checks a lease that a caller chose against the restart delay of the servers, and returns it in milliseconds. */
+    /**
+     * Returns a lease in milliseconds; throws if the lease is longer than the time for which a restarted master of a
+     * quorum gives no votes.
+     */
     public long checkLease(Duration lease, long millis) {
         long memory = engine.memoryMillis();
         if (millis > memory) {

@@ -328,7 +328,10 @@ public final class EventNotifier {
         log.start();
     }
 
-    /** Waits until the events so far are published, at most for {@code limit}. Later events are published as well. */
+    /**
+     * Waits until no event is waiting to be published, at most for {@code limit}. Does not stop the notifier, which
+     * publishes later events too.
+     */
     public void awaitTold(Duration limit) {
         long end = System.nanoTime() + limit.toNanos();
         await("lock handles", handles, end);

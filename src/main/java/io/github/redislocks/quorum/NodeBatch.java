@@ -244,8 +244,9 @@ final class NodeBatch {
             node.server.doubt();
         } else if (reply != null && answer.hasTime()) {
             node.server.answered(reply.now());
-            // An estimate that counts from the sending is ahead by up to a round trip, and a slow round trip is longer
-            // than the margin. An estimate that is behind does less harm: a request that is late by mistake is sent
+            // Count from the sending, but at most LATE_MARGIN_NANOS back. An estimate that was ahead of the server's
+            // clock by more than the margin would let a request run after this client believes that the request
+            // cannot. An estimate that is behind does less harm: at worst a request is refused as late, and sent
             // again.
             node.time.saw(reply, Math.max(sentNanos, System.nanoTime() - QuorumServer.LATE_MARGIN_NANOS));
         }

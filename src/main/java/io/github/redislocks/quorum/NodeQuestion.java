@@ -43,7 +43,7 @@ final class NodeQuestion {
         return Math.max(1, untilNanos - now);
     }
 
-    /** Notes that a copy of the request may have run before the next copy is sent. */
+    /** Notes that a copy of the request may have run, and that another copy will be sent. */
     void mayHaveRun() {
         resent = true;
     }

@@ -69,7 +69,7 @@ public final class QuorumCalls {
         return Math.max(MIN_PATIENCE_NANOS, leaseMillis * 1_000_000 / PATIENCES_PER_LEASE);
     }
 
-    /** The call for the vote of a candidate. */
+    /** The call that asks a master to vote for a candidate. */
     public Call vote(VotePoll.Candidate candidate, long ballot, long token, At at) {
         return vote(candidate, ballot, token, NO_HOLD, at);
     }

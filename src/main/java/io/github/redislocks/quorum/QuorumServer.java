@@ -223,8 +223,8 @@ public final class QuorumServer {
         long untilMicros =
                 Math.max(delayMillis == 0 ? 0 : sinceMicros + delayMillis * 1_000, restarted ? votesFromMicros() : 0);
         long leftMicros = untilMicros - server.nowMicros();
-        // Write the silence before the run id; readers read it after the run id. So a request with the new run id
-        // respects the silence.
+        // Write `silence` before `runId`; readers read `runId` first. So a request that has the new run id also has
+        // its silence.
         silence = leftMicros <= 0 ? null : new Silence(untilMicros, nanoTime.getAsLong() + 2_000 * leftMicros);
         if (!restarted) {
             Loggers.CONNECTION.warn(

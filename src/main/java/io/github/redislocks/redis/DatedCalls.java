@@ -3,10 +3,12 @@ package io.github.redislocks.redis;
 import io.github.redislocks.concurrent.Clock;
 
 /**
- * Sends calls that have a deadline. A call that ran after its deadline, because the server's time was unknown or its
- * clock was set, is sent once more: the reply had the server's time.
+ * Sends calls that have a deadline. A request that reaches the server after its deadline does nothing. If the server's
+ * time was unknown, or its clock was set, that may happen to a request in time. Such a call is sent once more, with a
+ * deadline by the time in that reply.
  *
- * <p>Both requests pass the layer that notes outcomes, since the first may be answered and the second not.
+ * <p>Each of the two requests goes through the {@code Sender}, so that the outcome of each is noted: the first may be
+ * answered and the second not.
  */
 public final class DatedCalls {
 

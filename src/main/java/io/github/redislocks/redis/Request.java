@@ -22,7 +22,7 @@ public sealed interface Request {
         return false;
     }
 
-    /** A request for an attempt. */
+    /** A request that names an attempt and its owner. */
     sealed interface OfAttempt extends Request {
 
         String owner();

@@ -78,8 +78,8 @@ final class LeaseEnds {
         if (!mailbox.isOpen()) {
             return LockGivenUp.Reason.NOT_LISTENING;
         }
-        // A thread took this lock with a longer lease, and has released it. Give the lock up, so that if this client
-        // crashes, others need not wait for that longer lease.
+        // `outlasts`: a thread took this lock with a longer lease than the client now renews, and has released it.
+        // Then give the lock up, so that others need not wait for the longer lease if this client crashes.
         boolean outlasts = lease.longestLeaseMillis() > lease.renewedMillis();
         return !outlasts && localQueue.successor(residence.keys, lease.attempt) == null
                 ? null

@@ -228,7 +228,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     /** Makes the event of a lease that is given up for {@code reason}. Call under the turn. */
     GivingUp givingUp(Hold from, LockGivenUp.Reason reason) {
         Usage use = usage(from);
-        // A try recalls the lease just now, and is not noted.
+        // If the tryLock() of another client is the reason, no time of a recall was noted: count from now.
         long since = isRecalled(from) ? recalledNanos : clock.nanoTime();
         return new GivingUp(keys, reason, from.acquiredNanos, use == null ? 0 : use.acquisitions(), since);
     }

@@ -239,7 +239,7 @@ public final class Residences extends Layer {
         }
         Walk walk = new Walk(now);
         try {
-            // An error at one lease must not cost another its heartbeat.
+            // An error at one lease must not keep the others from being looked at.
             Steps.forEach(all(), walk::inspect);
             walk.giveUpOldest();
         } finally {

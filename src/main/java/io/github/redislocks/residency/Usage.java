@@ -29,7 +29,7 @@ final class Usage {
     private volatile long lastToken;
     /** The token of the last thread that lost the lock, so that listeners were notified; 0 if none did. */
     private volatile long lostToken;
-    /** When the last request was sent by which Redis confirmed the lease. */
+    /** When the last request that made Redis confirm the lease was sent. */
     private volatile long confirmedNanos;
     /** When the last thread unlocked, or the lease began. */
     private volatile long unlockedNanos;

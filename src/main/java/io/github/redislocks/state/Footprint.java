@@ -76,8 +76,8 @@ public abstract class Footprint {
     }
 
     /**
-     * Notes the reply to a request. If the request was sent more than once, an earlier copy may still run until its
-     * deadline.
+     * If the answered request was sent more than once, notes that an earlier copy may still run until {@code date}.
+     * Otherwise does nothing.
      */
     public void answered(Reply reply, ServerTimes.Date date) {
         if (reply.resent()) {

@@ -36,7 +36,10 @@ public abstract class Leased extends Held {
         }
     }
 
-    /** The part of the number that is the longest lease that was asked for, in milliseconds: at most 24 h. */
+    /**
+     * The mask of the bits of {@code asked} that are the longest lease that was asked for, in milliseconds: at most 24
+     * h.
+     */
     private static final int LEASE = Asker.OWNER.open - 1;
 
     private static final int OPEN = Asker.OWNER.open | Asker.WATCHDOG.open;

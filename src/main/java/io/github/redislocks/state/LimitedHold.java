@@ -49,8 +49,9 @@ public final class LimitedHold extends Hold {
 
     @Override
     public void hasOthers(long nanos) {
-        // The present lease need not be cut. It began before now and is no longer than the longest time of a hold,
-        // which begins to count now.
+        // The present lease need not be cut. It began before now and is no longer than `maxHold`, which counts from
+        // now: so the lease ends before
+        // endNanos().
         if (beganNanos == NOT_YET) {
             beganNanos = nanos;
         }
@@ -70,7 +71,8 @@ public final class LimitedHold extends Hold {
 
     @Override
     void leasedUntil(long nanos) {
-        // A lease has whole milliseconds, so the last one may end up to a millisecond early.
+        // A lease is a whole number of milliseconds, so the last lease may end before endNanos(), by less than a
+        // millisecond.
         lastLease |= nanos > endNanos() - MILLI;
     }
 

@@ -280,8 +280,8 @@ public final class Settlements {
                     ? new Hold(attempt, dated, now, renewal, below)
                     : new LimitedHold(attempt, dated, now, renewal, below);
             made = hold;
-            // The attempt refers to its hold only if it is in doubt: a hold refers to its successor, so otherwise a
-            // chain of holds would stay in memory.
+            // Let the attempt refer to its hold only if the hold is in doubt. A hold refers to its successor, which
+            // is an attempt: if every attempt referred to its hold, a chain of holds would stay in memory.
             attempt.had(hold.inDoubt ? hold : null);
             holds.put(hold);
             if (lost != null && older != null) {

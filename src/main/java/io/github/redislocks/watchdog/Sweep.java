@@ -66,8 +66,8 @@ public final class Sweep implements Batch {
     }
 
     /**
-     * The sender for the server of a key; null if none can be started now, which does not keep other servers from their
-     * jobs.
+     * The sender for the server of a key. Null if no thread can be started for the sender now: the error is logged and
+     * not thrown, so that other servers still get their jobs.
      */
     private @Nullable BatchSender sender(String key) {
         try {

@@ -56,7 +56,7 @@ public final class Candidacy extends Agenda.Matter {
     private final Office office;
     private final Electorate electorate;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
-    /** The threads that wait, by the client's clock, for the end of a term or of the candidacy. */
+    /** The threads in {@link #await}, which wait for the end of a term or of the candidacy. */
     private final Set<Thread> awaiting = ConcurrentHashMap.newKeySet();
 
     private volatile boolean closing;

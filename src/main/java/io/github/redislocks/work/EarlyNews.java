@@ -13,7 +13,10 @@ public interface EarlyNews {
      */
     CompletionStage<LockLost> firstNews();
 
-    /** Completes with the loss of a handle, as early as its class allows. */
+    /**
+     * A stage that completes with the loss of a handle: {@link #firstNews()} if the handle has it, otherwise
+     * {@link Handle#lost()}.
+     */
     static CompletionStage<LockLost> of(Handle handle) {
         return handle instanceof EarlyNews early ? early.firstNews() : handle.lost();
     }

@@ -107,7 +107,7 @@ final class RecordingReader {
         }
     }
 
-    /** Adds the event if it is drawn. Returns whether it is. */
+    /** Adds the event to what was recorded. Returns false if its type is unknown, so that the event is ignored. */
     private boolean addOurs(Source source, RecordedEvent event, String type) {
         switch (type) {
             case "LockWait" ->

@@ -226,7 +226,8 @@ final class RunCommand implements Callable<Integer> {
         if (inOrder) {
             return child.exitCode();
         }
-        // Kill the group once more: if the command ended by itself at that moment, it may have left other processes.
+        // The lock was lost. Kill the group once more: if the command ended by itself just then, it may have left
+        // other processes.
         child.kill();
         held.release();
         return lost(kept ? " before the command had ended" : ": \"" + command.get(0) + "\" was ended");

@@ -77,7 +77,7 @@ final class QuickConnection {
      *
      * @param pool the pool of the connection
      * @param server the run id of the server at the other end
-     * @param failures receives the failure of each answered call, or null
+     * @param failures called once for each answered call, with its failure, or with null if the call succeeded
      */
     QuickConnection(
             Endpoint endpoint,
