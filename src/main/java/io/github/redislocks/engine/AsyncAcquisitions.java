@@ -140,6 +140,8 @@ public final class AsyncAcquisitions {
         if (first != null) {
             next = first.behind;
             first.behind = null;
+            // From here on a signal puts the acquisition into the list again, which it has just left.
+            first.queued.set(false);
             first.advance();
             return;
         }
@@ -261,7 +263,6 @@ public final class AsyncAcquisitions {
         }
 
         private void advance() {
-            queued.set(false);
             try {
                 Throwable failure = met;
                 if (failure != null) {
