@@ -389,6 +389,7 @@ public final class Conditions {
             attempt.answered(reply, notAfter);
             Answer answer = Answer.of(reply);
             if (answer == Answer.Word.LATE) {
+                askAtNanos = clock.nanoTime() + PAUSE_NANOS;
                 return false;
             }
             if (answer instanceof Answer.Queued queued) {
