@@ -132,6 +132,10 @@ public final class Acquisitions {
         @Override
         protected void begin() {
             attempts.begin(attempt);
+            if (!limit.waits() && limit.remaining(attempt.beganNanos()) <= 0) {
+                // The thread got no processor before its first request. The time of a try is for the answer to that.
+                limit.restart(attempt.beganNanos());
+            }
             if (!attempt.isBehind()) {
                 return;
             }
@@ -257,9 +261,11 @@ public final class Acquisitions {
 
         @Override
         protected boolean answered(Reply reply, ServerTimes.Date notAfter, long sent) {
-            failure = null;
             attempt.answered(reply, notAfter);
             Answer answer = fastPath ? Answer.ofTake(reply) : Answer.of(reply);
+            if (answer != Answer.Word.LATE) {
+                failure = null;
+            }
             if (answer instanceof Answer.Granted granted) {
                 attempt.known();
                 tookFree = fastPath;
