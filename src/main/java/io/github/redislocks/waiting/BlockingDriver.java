@@ -49,8 +49,11 @@ public final class BlockingDriver {
                 }
             }
         } catch (Throwable e) {
-            acquisition.strand();
-            handoff.abandon(acquisition.attempt);
+            try {
+                acquisition.strand();
+            } finally {
+                handoff.abandon(acquisition.attempt);
+            }
             throw e;
         }
     }
