@@ -132,10 +132,6 @@ public final class Acquisitions {
         @Override
         protected void begin() {
             attempts.begin(attempt);
-            if (!limit.waits() && limit.remaining(attempt.beganNanos()) <= 0) {
-                // The thread got no processor before its first request. The time of a try is for the answer to that.
-                limit.restart(attempt.beganNanos());
-            }
             if (!attempt.isBehind()) {
                 return;
             }
