@@ -242,7 +242,8 @@ final class KeptLock extends ThreadLock {
      * client held the lock.
      */
     private void checkOutage(Residence residence, boolean turn, WaitLimit limit, long began) {
-        if (residence.lease() != null) {
+        Hold lease = residence.lease();
+        if (residence.holding() != null || (lease != null && lease.isOpen())) {
             return;
         }
         Availability server = all.monitored.of(keys().lock());

@@ -128,7 +128,10 @@ final class LeaseEnds {
             if (residence.lease() != null && residence.holding() == null) {
                 // The end of the turn comes with the release, and calls this again.
                 giveUpIfIdle(residence, LockGivenUp.Reason.RECALLED, null);
-                return;
+                if (residence.lease() != null) {
+                    return;
+                }
+                // The lease was lost meanwhile, so no release follows.
             }
             // Check the stack before the task is taken: after a StackOverflowError nobody would run the task.
             StackSpace.ensureLocal();
@@ -168,8 +171,11 @@ final class LeaseEnds {
         } finally {
             if (mayEnd) {
                 residence.turn.end();
-                turnEnded(residence);
             }
+        }
+        if (mayEnd) {
+            // Not after an error, which would come again: the watchdog looks again.
+            turnEnded(residence);
         }
     }
 

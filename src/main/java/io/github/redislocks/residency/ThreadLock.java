@@ -130,6 +130,7 @@ abstract class ThreadLock extends Sync {
             throw unlockLost(local);
         }
         GivingUp event = null;
+        boolean ended = false;
         try {
             Hold lease = local.lease;
             LockGivenUp.Reason why = ends.whyOver(residence, lease, now, residence.turn.isWanted());
@@ -141,12 +142,18 @@ abstract class ThreadLock extends Sync {
                 endInRedis(lease, now, byNanos);
                 residence.ended(lease);
             }
+            ended = true;
         } catch (LockLostException e) {
             lostInRelease(local);
             throw unlockLost(local);
         } finally {
-            // After an error as well: the hold of the thread ends, and the watchdog continues the release of the lease.
-            residence.passOn(local, now);
+            if (ended) {
+                residence.passOn(local, now);
+            } else {
+                // After an error too the hold of the thread ends, and the watchdog continues the release of the lease.
+                // Another thread may have ended a lost hold, and a third may have the turn.
+                residence.end(local);
+            }
         }
         ends.turnEnded(residence);
         // Notify the listeners last, so that the time of the release does not include theirs.

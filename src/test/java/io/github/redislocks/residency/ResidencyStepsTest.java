@@ -374,6 +374,19 @@ class ResidencyStepsTest extends SteppedResidence {
     }
 
     @Test
+    void outage_whileTheLeaseIsReleased_isNoReasonToSayBusy() {
+        kept.lock(LEASE, true);
+        kept.unlock();
+        residences.byWaiter(KEY, residence().lease().attempt);
+        assertThat(residence().lease().isReleasing()).isTrue();
+        redis.down(true);
+        assertThatThrownBy(() -> client.lock("other", false).tryLock(LEASE, true))
+                .isInstanceOf(LockUnavailableException.class);
+        clock.advanceMillis(1);
+        assertThatThrownBy(() -> kept.tryLock(1, LEASE, true)).isInstanceOf(LockUnavailableException.class);
+    }
+
+    @Test
     void recall_whileAThreadHasTheTurn_isLeftToThatThread() {
         kept.lock(LEASE, true);
         kept.unlock();
