@@ -11,7 +11,6 @@ import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
-import io.github.redislocks.state.Keeper;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
@@ -264,10 +263,6 @@ public final class Handoff implements Renewals.Rescue {
         hold.beginRelease(clock.nanoTime());
         if (hold.isReleasing()) {
             releaseLater(hold, releaseOf(hold, false), hold.successor());
-            holds.remove(hold);
-        } else if (hold.keeper() == Keeper.NONE && !losses.isValid(hold)) {
-            // The hold was lost, and its owner has nothing more to unlock: keep no record of it.
-            losses.ended(hold);
             holds.remove(hold);
         }
         hold.stranded = false;
