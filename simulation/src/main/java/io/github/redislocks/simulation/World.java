@@ -180,6 +180,9 @@ final class World implements Simulated.World {
         }));
     }
 
+    /** A thread whose time in {@link #stand} was over for this long was kept from running. */
+    private static final long LATE = 1_000_000;
+
     /**
      * Lets the running thread stand for a time by its client's clock. It keeps permits to go on, and interrupts, for
      * later.
@@ -191,7 +194,10 @@ final class World implements Simulated.World {
         for (long left = nanos; left > 0; left = until - now(client)) {
             LockSupport.parkNanos(left);
             interrupted |= Thread.interrupted();
-            permit |= until - now(client) > 0;
+            long early = until - now(client);
+            // A thread that runs late, since its client was paused, may have been given a permit after its time was
+            // over: the park used up that permit too.
+            permit |= early > 0 || early < -LATE;
         }
         if (interrupted) {
             Thread.currentThread().interrupt();
