@@ -80,7 +80,8 @@ public class RecallRacesUnlock {
         @Arbiter
         public void look(L_Result r) {
             Hold now = residence.lease();
-            r.r1 = lease != null && lease == now ? "kept" : "given up";
+            // The residence has the lease until its release has ended.
+            r.r1 = lease != null && lease == now && lease.isOpen() ? "kept" : "given up";
             if (now != null) {
                 Keeper.RESIDENCES.byWaiter(OnTwin.key(name), now.attempt);
             }

@@ -97,7 +97,7 @@ class RunTest {
             assertThat(timed.await()).isEqualTo(75);
             assertThat(timed.err()).isEmpty();
             await().until(() -> waits.err().contains("\n"));
-            assertThat(waits.err()).contains("waiting for \"job\", held by").contains("place 1 in line");
+            assertThat(waits.err()).contains("waiting for \"job\", held by").containsPattern("place [12] in line");
             held.release();
             assertThat(waits.await()).isZero();
             assertThat(waits.out()).isEqualTo("served\n");
