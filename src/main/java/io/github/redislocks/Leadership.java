@@ -1,13 +1,13 @@
 package io.github.redislocks;
 
+import io.github.redislocks.actions.Candidacy;
+import io.github.redislocks.actions.Term;
 import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Log;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.work.Candidacy;
-import io.github.redislocks.work.Term;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.OptionalLong;

@@ -1,6 +1,6 @@
 package io.github.redislocks;
 
-import io.github.redislocks.work.HandledWork;
+import io.github.redislocks.actions.HandledWork;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;

@@ -74,7 +74,7 @@ class ArchitectureTest extends CodeRules {
                 List.of("redis.cluster", "redis.sentinel", "redis.topology", "redis.jedis", "redis", "concurrent"));
         rooms.put("state", List.of("redis", "concurrent", TOLD));
         rooms.put("script", List.of("state", "redis", "concurrent", TOLD));
-        rooms.put("work", List.of("concurrent", TOLD));
+        rooms.put("actions", List.of("concurrent", TOLD));
         rooms.put("jfr", List.of(TOLD));
         rooms.put("events", List.of("jfr", "state", "concurrent", TOLD));
         rooms.put("health", List.of("events", "script", "state", "redis", "concurrent", TOLD));
@@ -100,7 +100,7 @@ class ArchitectureTest extends CodeRules {
                 "engine",
                 List.of(
                         "quorum",
-                        "work",
+                        "actions",
                         "inspection",
                         "waiting",
                         "lease",

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.actions.HandledWork;
 import io.github.redislocks.fixture.Moment;
-import io.github.redislocks.work.HandledWork;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;

@@ -1,10 +1,10 @@
 package io.github.redislocks;
 
+import io.github.redislocks.actions.HandledWork;
 import io.github.redislocks.concurrent.Interruption;
 import io.github.redislocks.engine.Inside;
 import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.work.HandledWork;
 import java.util.concurrent.ThreadLocalRandom;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;

@@ -1,4 +1,4 @@
-package io.github.redislocks.work;
+package io.github.redislocks.actions;
 
 import io.github.redislocks.LeaderTerm;
 import io.github.redislocks.LockHandle;
