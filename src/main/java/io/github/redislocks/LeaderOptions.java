@@ -45,9 +45,10 @@ public final class LeaderOptions {
      * @throws IllegalArgumentException if the options are for threads: a residency, or {@code relockAfterLoss(false)}
      */
     public LeaderOptions lock(LockOptions options) {
-        options.checkNotKept("a leadership", "a client keeps locks for its threads, and a leader has a handle.");
+        Objects.requireNonNull(options, "options")
+                .checkNotKept("a leadership", "a client keeps locks for its threads, and a leader has a handle.");
         options.checkMayRelock("a leadership");
-        return new LeaderOptions(Objects.requireNonNull(options, "options"), interrupt, drain);
+        return new LeaderOptions(options, interrupt, drain);
     }
 
     /**

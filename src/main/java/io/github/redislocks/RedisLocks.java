@@ -265,8 +265,11 @@ public final class RedisLocks implements Locks {
             throw new IllegalArgumentException("The drain is " + Shown.of(drain)
                     + ": it must not be negative. Use close() to wait for no holder.");
         }
-        candidates.wrapUp();
-        client.close(TimeUnit.NANOSECONDS.convert(drain));
+        try {
+            candidates.wrapUp();
+        } finally {
+            client.close(TimeUnit.NANOSECONDS.convert(drain));
+        }
     }
 
     /**

@@ -1,11 +1,16 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.residency.Residence;
+import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -83,6 +88,30 @@ class ErrorUnderResidenceTest extends ErrorsAnywhere {
     @ValueSource(ints = {1, 2, 20})
     void await_whichEndsTheResidence(int count) {
         awaitsInVain(count);
+    }
+
+    @Test
+    void release_thatMeetsAnErrorAgainAndAgain_isLeftToTheNextLook() {
+        locks();
+        clock.advanceMillis(2);
+        Residence residence = residence();
+        Hold lease = residence.lease();
+        residence.recall(lease.attempt, 1);
+        redis.hold(call -> {
+            if (verb("release").test(call)) {
+                throw new InternalError("of the test");
+            }
+            return false;
+        });
+        assertThatThrownBy(lock::unlock).isInstanceOf(InternalError.class);
+        redis.heal();
+        locked = false;
+        assertThat(lease.isReleasing()).isTrue();
+        clock.failReadings(2, 10_000);
+        assertThatThrownBy(() -> inside.residences().byWaiter(KEY, lease.attempt))
+                .isInstanceOf(Error.class);
+        assertThat(clock.heal()).as("errors").isLessThan(20);
+        assertNothingIsLeft(1);
     }
 
     @ParameterizedTest

@@ -1,15 +1,20 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What an error in a call for several locks leaves of the holds that the thread had before. */
+/** An error in a call for several locks leaves the holds that the thread had before, and no record of a loss. */
+@Timeout(60)
 class ErrorUnderSeveralTest extends FakeTime {
 
     @Override
@@ -20,7 +25,15 @@ class ErrorUnderSeveralTest extends FakeTime {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void tryOfSeveral_thatMeetsAnErrorAnywhere_leavesTheOuterHold(boolean fixed) {
-        LockOptions options = fixed ? LockOptions.defaults().fixedLease(Duration.ofMinutes(1)) : LockOptions.defaults();
+        leavesTheOuterHold(fixed ? LockOptions.defaults().fixedLease(Duration.ofMinutes(1)) : LockOptions.defaults());
+    }
+
+    @Test
+    void tryOfSeveral_thatMeetsAnErrorAnywhere_leavesTheOuterHoldOfAKeptLock() {
+        leavesTheOuterHold(LockOptions.defaults().residency(Duration.ofMinutes(1)));
+    }
+
+    private void leavesTheOuterHold(LockOptions options) {
         RedisReentrantLock outer = locks.reentrantLock("job", options);
         MultiLock several = locks.multiLock(List.of("job", "job2"));
         boolean met = true;
@@ -39,5 +52,39 @@ class ErrorUnderSeveralTest extends FakeTime {
             outer.unlock();
             pass(3_000);
         }
+    }
+
+    /** The unlock of the lost lock was made, though an error stopped the call. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void unlockOfSeveral_thatMeetsAnErrorAfterALoss_leavesNoRecordOfTheLoss(boolean inTheLoop) throws Exception {
+        LockOptions strict = LockOptions.defaults().relockAfterLoss(false);
+        MultiLock several = locks.multiLock(List.of("job", "job2"), strict);
+        several.lock();
+        Thread waiter = new Thread(() -> others.reentrantLock("job2").runWithLock(() -> {}));
+        if (inTheLoop) {
+            // With a waiter, the release of the other lock is a request of its own.
+            waiter.start();
+            passUntil(() -> server.zset("redis-locks:{job2}:queue").size() == 1);
+        }
+        server.del(KEY);
+        pass(11_000);
+        assertThat(losses).hasSize(1);
+        AtomicInteger errors = new AtomicInteger(1);
+        redis.hold(call -> {
+            boolean release = inTheLoop
+                    ? call.script().name().equals("release")
+                    : verb("release").test(call);
+            if (release && errors.getAndDecrement() > 0) {
+                throw new InternalError("of the test");
+            }
+            return false;
+        });
+        assertThat(catchThrowable(several::unlock)).isInstanceOf(InternalError.class);
+        redis.heal();
+        pass(3_000);
+        waiter.join(5_000);
+        assertThat(inside.holds().all()).isEmpty();
+        assertThat(catchThrowable(() -> whileTimePasses(several::lock))).isNull();
     }
 }

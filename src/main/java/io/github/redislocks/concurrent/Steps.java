@@ -13,9 +13,20 @@ public final class Steps {
         this.steps = List.of(steps);
     }
 
-    /** Runs all steps, and then throws the first exception or error that a step has thrown. */
+    /**
+     * Runs all steps, and then throws the first exception or error that a step has thrown. Links no lambda, since the
+     * heap may be full.
+     */
     public void run() {
-        forEach(steps, Runnable::run);
+        Throwable first = null;
+        for (int i = 0; i < steps.size(); i++) {
+            try {
+                steps.get(i).run();
+            } catch (RuntimeException | Error e) {
+                first = first == null ? e : first;
+            }
+        }
+        rethrow(first);
     }
 
     /** Runs the step for each of the elements, and then throws the first exception or error that it has thrown. */

@@ -223,7 +223,7 @@ public final class Conditions {
             MemoryEdge.publish();
             Attempt successor = handoff.successor(hold);
             hold.names(successor);
-            boolean keepTurn = began - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
+            boolean keepTurn = Exits.keepsTurn(hold, began);
             boolean repeated = false;
             while (true) {
                 long sent = clock.nanoTime();

@@ -114,7 +114,12 @@ final class Exits {
      * @param count the hold count before the end of the acquisition began
      */
     void strand(Hold hold, int count) {
-        if (count == 1) {
+        if (hold.isLost()) {
+            if (hold.count() == count) {
+                losses.ended(hold);
+                unlockedAfterLoss(hold);
+            }
+        } else if (count == 1) {
             handoff.strand(hold);
         } else if (hold.count() == count) {
             hold.exited();
@@ -337,7 +342,7 @@ final class Exits {
     }
 
     /** Whether the lock may go to a thread of this client before a waiter of another client that came earlier. */
-    private static boolean keepsTurn(Hold hold, long now) {
+    static boolean keepsTurn(Hold hold, long now) {
         return now - hold.turnStartNanos < Timing.LOCAL_TURN_NANOS;
     }
 
@@ -391,10 +396,14 @@ final class Exits {
 
     private LockLostException unlockLost(Hold hold) {
         LockLostException exception = lost(hold);
+        unlockedAfterLoss(hold);
+        return exception;
+    }
+
+    private void unlockedAfterLoss(Hold hold) {
         if (hold.unlockedAfterLoss()) {
             holds.remove(hold);
         }
-        return exception;
     }
 
     private LockLostException lost(Hold hold) {

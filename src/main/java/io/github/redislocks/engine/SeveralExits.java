@@ -49,6 +49,8 @@ final class SeveralExits {
 
     /** Gives back what a call has acquired that did not get all, and empties the array. */
     void giveBack(@Nullable Held[] had, WaitLimit limit) {
+        int last = -1;
+        int count = 0;
         try {
             long by = byNanos(limit);
             List<Hold> ending = new ArrayList<>(had.length);
@@ -58,10 +60,8 @@ final class SeveralExits {
                 if (held == null) {
                     continue;
                 }
-                if (held.count() > 1) {
-                    // The end of a re-entry counts first, so an error in it leaves nothing to the watchdog.
-                    had[i] = null;
-                }
+                last = i;
+                count = held.count();
                 if (parts.get(i).undo(held, by)) {
                     had[i] = null;
                 } else {
@@ -78,7 +78,8 @@ final class SeveralExits {
             for (int i = 0; i < had.length; i++) {
                 Held left = had[i];
                 if (left != null) {
-                    parts.get(i).strand(left, left.count());
+                    // The end of a re-entry may have been counted before the error.
+                    parts.get(i).strand(left, i == last ? count : left.count());
                 }
             }
         }

@@ -1,6 +1,5 @@
 package io.github.redislocks.lease;
 
-import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
@@ -17,7 +16,6 @@ import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Decides whether holds are still valid. After a loss, passes on the local turn and notifies the listeners, once. */
@@ -175,16 +173,6 @@ public final class Losses {
     /** Notifies the listeners that the calling thread has forced a lock open. */
     public void forced(LockKeys keys, long token, String clientId) {
         events.forced(keys, token, clientId);
-    }
-
-    /** Whether a listener wants more than losses. */
-    public boolean isHeard() {
-        return events.isHeard();
-    }
-
-    /** Notifies the listeners that the client has given up a lock that it kept. */
-    public void givenUp(Supplier<LockGivenUp> told) {
-        events.givenUp(told);
     }
 
     /** Waits until the listeners have been notified of the losses so far, at most for {@code limit}. */

@@ -52,10 +52,14 @@ final class LostHolds {
         return now + UNTOLD_NANOS;
     }
 
+    /** Begins an inspection. */
+    void begin() {
+        found = 0;
+    }
+
     /** Ends the inspection: forgets the records that have been known longest, if there are too many. */
     void forgetOldest() {
         int tooMany = found - remembered;
-        found = 0;
         if (tooMany > 0) {
             holds.all().stream()
                     .filter(Hold::isLost)

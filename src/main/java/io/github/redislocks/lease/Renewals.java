@@ -144,8 +144,8 @@ public final class Renewals implements Task {
     public long inspect(long now, long horizon, Batch due) {
         int failoverEpoch = epoch.count();
         boolean moved = failoverEpoch != lastFailoverEpoch;
-        lastFailoverEpoch = failoverEpoch;
-        Walk walk = new Walk(now, horizon, moved, due);
+        lostHolds.begin();
+        Walk walk = new Walk(now, horizon, failoverEpoch, due);
         walk.lookAt(doubts.take(now));
         try {
             // An error with one hold keeps no other hold from being renewed.
@@ -158,6 +158,8 @@ public final class Renewals implements Task {
             endProlonged();
             if (moved) {
                 holds.released().forEach(rescue::releaseAgain);
+                // Only now: after an error the next inspection sends them.
+                lastFailoverEpoch = failoverEpoch;
             }
             if (now - forgotNanos >= settings.leaseMillis() * 1_000_000) {
                 forgotNanos = now;
@@ -173,19 +175,17 @@ public final class Renewals implements Task {
 
         private final long now;
         private final long horizon;
-        /** Whether there was a failover since the last inspection. */
-        private final boolean moved;
-
+        private final int failoverEpoch;
         private final Batch due;
         private List<Hold> together = new ArrayList<>();
         private int batches;
         /** When the next inspection is due. */
         private long next = Long.MAX_VALUE;
 
-        Walk(long now, long horizon, boolean moved, Batch due) {
+        Walk(long now, long horizon, int failoverEpoch, Batch due) {
             this.now = now;
             this.horizon = horizon;
-            this.moved = moved;
+            this.failoverEpoch = failoverEpoch;
             this.due = due;
         }
 
@@ -234,8 +234,11 @@ public final class Renewals implements Task {
          * Makes a renewal due now if Redis may not have the hold any more: after a failover, or a change of its key.
          */
         private void askIfUnsure(Hold hold) {
-            if (!hold.isRenewing() && hold.failoverEpoch() != lastFailoverEpoch && (moved || !isAskedSoon(hold))) {
-                hold.renewAt(now);
+            if (!hold.isRenewing() && hold.failoverEpoch() != failoverEpoch) {
+                boolean moved = failoverEpoch != lastFailoverEpoch;
+                if (moved || !isAskedSoon(hold)) {
+                    hold.renewAt(now);
+                }
             }
             if (doubts.has(hold)) {
                 askAtOnce(hold);

@@ -23,8 +23,7 @@ public final class SlowHolds implements Task {
     /** The holds that were logged and still last. This and the time are used by the watchdog's thread only. */
     private final IdentityHashMap<Held, Boolean> told = new IdentityHashMap<>();
 
-    private long nextNanos;
-    private boolean hasLooked;
+    private long nextNanos = Long.MIN_VALUE;
 
     public SlowHolds(Holds holds, long slowNanos, BackgroundLog log) {
         this.holds = holds;
@@ -34,7 +33,7 @@ public final class SlowHolds implements Task {
 
     @Override
     public long inspect(long now, long horizon, Batch due) {
-        if (hasLooked && now < nextNanos) {
+        if (now < nextNanos) {
             return nextNanos;
         }
         for (Iterator<Held> all = told.keySet().iterator(); all.hasNext(); ) {
@@ -56,7 +55,6 @@ public final class SlowHolds implements Task {
                 tell(hold, now);
             }
         }
-        hasLooked = true;
         nextNanos = Math.max(next, now + slowNanos / PARTS);
         return nextNanos;
     }
