@@ -312,7 +312,7 @@ public final class RedisLocksBuilder {
     /**
      * Sets how long {@link #build()} waits for a Redis that is not available yet, for instance because the service
      * starts before its server. {@link #build()} tries again at least every half second, and logs once that it waits.
-     * It does not wait after a permanent refusal, such as a wrong password or a server that is too old.
+     * {@link #build()} does not wait after a permanent refusal, such as a wrong password or a server that is too old.
      *
      * @param time zero, the default, to fail at once; at most a day
      * @throws IllegalArgumentException if it is negative or longer

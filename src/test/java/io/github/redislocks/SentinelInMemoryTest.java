@@ -48,7 +48,7 @@ class SentinelInMemoryTest {
     private final InMemoryRedis old = servers.start(OLD);
     private final InMemoryRedis promoted = servers.start(NEW);
     private final InMemoryRedis alien = servers.start(ALIEN);
-    /** What each Sentinel says: a master and its epoch. */
+    /** The master and its epoch, by the Sentinel that names them. */
     private final Map<Address, Named> named = new ConcurrentHashMap<>();
     /** How often each Sentinel was asked. */
     private final Map<Address, AtomicInteger> asked = new ConcurrentHashMap<>();

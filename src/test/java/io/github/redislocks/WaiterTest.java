@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a waiter needs of its heartbeats and of its client's subscription, and how it ends if Redis refuses them. */
+/** Waiters live by their heartbeats and by the subscription of their client, and end if Redis refuses these. */
 class WaiterTest extends FakeTime {
     /** The thread that waits for the lock, once it is started. */
     private volatile @Nullable Thread waiter;

@@ -85,7 +85,7 @@ public class LossRacesThreadHold {
                     endedForIt = residence.turn.isFree();
                     residence.turn.end();
                 } else {
-                    threadLosses.begun(local, CLOCK.nanoTime());
+                    threadLosses.begun(local);
                 }
             }
         }

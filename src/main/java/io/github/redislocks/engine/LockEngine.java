@@ -6,7 +6,6 @@ import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Acquisitions;
@@ -55,11 +54,6 @@ public final class LockEngine {
         this.watchdog = parts.watchdog();
         this.exits = new Exits(access, parts, events);
         this.entries = new Entries(access, parts, owners, acquisitions, events);
-    }
-
-    /** Makes the part of one lock object that uses the engine, with settings of its own. */
-    public Sync lock(LockKeys keys, boolean fair, Settings own) {
-        return new Sync(this, keys, fair, own);
     }
 
     /** Whether a hold is valid now. */

@@ -336,7 +336,7 @@ final class KeptLock extends ThreadLock {
     private void begun(Residence residence, ThreadHold local) {
         // Merge the records before this hold can be lost, since a loss adds another one.
         all.threadLosses.merge(keys(), local.owner);
-        all.threadLosses.begun(local, clock.nanoTime());
+        all.threadLosses.begun(local);
         ends.answerTries(residence);
     }
 

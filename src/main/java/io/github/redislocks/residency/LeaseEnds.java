@@ -5,6 +5,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.engine.Layer;
+import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.state.Hold;
@@ -32,6 +33,7 @@ final class LeaseEnds {
     private final Mailbox mailbox;
     private final Handoff handoff;
     private final Losses losses;
+    private final EventNotifier events;
     private volatile boolean closed;
 
     LeaseEnds(Layer.Ground ground) {
@@ -41,6 +43,7 @@ final class LeaseEnds {
         this.mailbox = ground.parts().mailbox();
         this.handoff = ground.parts().handoff();
         this.losses = ground.parts().losses();
+        this.events = ground.events();
     }
 
     /** No lease is kept from now on. */
@@ -92,7 +95,7 @@ final class LeaseEnds {
      */
     @Nullable
     GivingUp event(Residence residence, Hold lease, LockGivenUp.Reason otherwise) {
-        if (!losses.isHeard()) {
+        if (!events.isHeard()) {
             return null;
         }
         LockGivenUp.Reason found = reason(residence, lease);
@@ -103,7 +106,7 @@ final class LeaseEnds {
     void publish(@Nullable GivingUp event) {
         if (event != null) {
             long now = clock.nanoTime();
-            losses.givenUp(() -> event.at(now));
+            events.givenUp(() -> event.at(now));
         }
     }
 

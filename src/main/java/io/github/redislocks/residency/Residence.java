@@ -385,7 +385,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     }
 
     /** Forgets a lease that was lost; returns false while a thread's hold under the lease has not ended. */
-    public boolean forget(Hold from) {
+    boolean forget(Hold from) {
         ended(from);
         ThreadHold local = holding;
         if (local != null && local.isUnder(from)) {

@@ -23,7 +23,6 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
-import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.watchdog.Batch;
 import io.github.redislocks.watchdog.PendingCommand;
@@ -62,7 +61,6 @@ public final class Residences extends Layer {
     final Holds holds;
     final Owners owners;
     final LocalQueue localQueue;
-    final Handoff handoff;
     final Losses losses;
     final ThreadLosses threadLosses;
     final LeaseEnds ends;
@@ -87,7 +85,6 @@ public final class Residences extends Layer {
         this.holds = ground.parts().holds();
         this.owners = ground.owners();
         this.localQueue = ground.parts().localQueue();
-        this.handoff = ground.parts().handoff();
         this.losses = ground.parts().losses();
         this.watchdog = ground.parts().watchdog();
         this.events = ground.events();

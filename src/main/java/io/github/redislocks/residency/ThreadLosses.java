@@ -40,18 +40,16 @@ public final class ThreadLosses {
             return true;
         }
         if (!losses.isValid(hold.lease, now)) {
-            LockLost.Reason reason = hold.lease.lossReason();
-            if (reason != null && hold.lose(reason)) {
-                ended(hold);
-            }
+            begun(hold);
         }
         return false;
     }
 
-    /** Ends a hold whose lease was lost by a thread that did not see yet that the hold had begun. */
-    public void begun(ThreadHold hold, long now) {
-        if (!hold.lease.isOpen()) {
-            isValid(hold, now);
+    /** Ends a hold whose lease was lost, perhaps by a thread that did not see yet that the hold had begun. */
+    public void begun(ThreadHold hold) {
+        LockLost.Reason reason = hold.lease.lossReason();
+        if (reason != null && hold.lose(reason)) {
+            ended(hold);
         }
     }
 

@@ -126,7 +126,10 @@ public final class Settings {
 
     /** A copy with another time for which {@code lock()} goes on trying, from the start of an outage of Redis. */
     public Settings withRetryFor(Duration time) {
-        checkRetryFor(time);
+        if (Objects.requireNonNull(time, "retryFor").isNegative() || time.compareTo(MAX_LEASE) > 0) {
+            throw new IllegalArgumentException("retryFor is " + Shown.of(time) + ": it must lie between 0 and "
+                    + Shown.of(MAX_LEASE) + ". Use Duration.ZERO to give up at the first failure.");
+        }
         return with(values -> values.retryFor = time);
     }
 
@@ -265,15 +268,6 @@ public final class Settings {
     public static Duration leastTokenMemory(Duration lease) {
         Duration leases = lease.multipliedBy(4);
         return leases.compareTo(LEAST_TOKEN_MEMORY) > 0 ? leases : LEAST_TOKEN_MEMORY;
-    }
-
-    /** Checks a time for which {@code lock()} goes on trying, and returns it. */
-    public static Duration checkRetryFor(Duration time) {
-        if (Objects.requireNonNull(time, "retryFor").isNegative() || time.compareTo(MAX_LEASE) > 0) {
-            throw new IllegalArgumentException("retryFor is " + Shown.of(time) + ": it must lie between 0 and "
-                    + Shown.of(MAX_LEASE) + ". Use Duration.ZERO to give up at the first failure.");
-        }
-        return time;
     }
 
     /** Checks a time after which a hold ends, and returns it. */

@@ -166,7 +166,7 @@ final class HandoffCommands {
         private boolean ended;
 
         GivenBack(Hold hold, Remainder rest) {
-            super(hold, Scripts.release(hold, hold.successor(), false, mailbox.isOpen()), hold.successor());
+            super(hold, handoff.releaseOf(hold, false), hold.successor());
             this.rest = rest;
         }
 

@@ -24,11 +24,6 @@ final class Binary {
         return new String(bytes, StandardCharsets.ISO_8859_1);
     }
 
-    /** Whether the text consists of ASCII characters other than NUL. */
-    static boolean isPlain(String binary) {
-        return isAscii(binary) && binary.indexOf('\0') < 0;
-    }
-
     private static boolean isAscii(String text) {
         for (int i = 0; i < text.length(); i++) {
             if (text.charAt(i) > 127) {

@@ -69,14 +69,6 @@ public final class HeldCalls {
         await("parked", parked, count, atMost);
     }
 
-    /**
-     * Waits until {@code count} callers have given up. Throws {@code AssertionError} if they have not within
-     * {@code atMost}.
-     */
-    public void awaitAbandoned(int count, Duration atMost) {
-        await("abandoned", abandoned, count, atMost);
-    }
-
     boolean holds(Call call) {
         return !released && which.test(call);
     }
