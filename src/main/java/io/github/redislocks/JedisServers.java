@@ -133,6 +133,11 @@ public final class JedisServers {
      */
     Redis open(String clientId, Settings settings, @Nullable Duration restartDelay, Threads threads) {
         if (masters != null) {
+            if (settings.residencyNanos() > 0) {
+                throw new UnsupportedOperationException("residency needs one server, the master that Sentinels name, or"
+                        + " a cluster, and this is a quorum, in which no queue shows that another client waits: leave"
+                        + " it out.");
+            }
             if (settings.watchDeletions()) {
                 throw new UnsupportedOperationException("watchDeletions(true) needs one server, the master that"
                         + " Sentinels name, or a cluster, and this is a quorum: leave it out. The next renewal then"

@@ -21,8 +21,9 @@ import org.jspecify.annotations.Nullable;
  * and renews by its own options.
  *
  * <p>An option that cannot have an effect is refused with an {@link IllegalArgumentException}. The methods of this
- * class refuse an option together with an option that excludes it. {@link Locks#multiLock} refuses a
- * {@link #residency}, since a client does not keep several locks together. {@link LeaderOptions#lock} refuses
+ * class refuse an option together with an option that excludes it. A lock object refuses a {@link #residency} if its
+ * client has a {@code maxHold}, unless the options have {@code maxHold(Duration.ZERO)}. {@link Locks#multiLock} refuses
+ * a {@link #residency}, since a client does not keep several locks together. {@link LeaderOptions#lock} refuses
  * {@link #residency} and {@code relockAfterLoss(false)}, since these two options concern only threads that lock. For
  * the same reason both have no effect on a {@link LockHandle} of the lock.
  *
@@ -83,13 +84,7 @@ public final class LockOptions {
                             + " keeps a lock serves its own threads first, and a fair lock serves all threads in order of arrival."
                             + " Set no residency, or fair(false).");
         }
-        if (kept && maxHold != null && !maxHold.isZero()) {
-            throw new IllegalArgumentException(
-                    "The residency is " + Shown.of(residency) + ", and the maxHold of the same"
-                            + " options " + Shown.of(maxHold)
-                            + ": a client renews a lock that it keeps, whichever of its threads holds it, so the maxHold would"
-                            + " end no hold. Set only one of them.");
-        }
+        Settings.checkMayKeep(residency, Objects.requireNonNullElse(maxHold, Duration.ZERO), "Set only one of them.");
         if (kept && !values.renewed) {
             throw new IllegalArgumentException("The residency is " + Shown.of(residency)
                     + ", and the same options have a fixedLease: a client renews a lock that it keeps, and a fixed lease is not"
@@ -194,7 +189,8 @@ public final class LockOptions {
 
     /**
      * Sets for how long the client keeps the lock after its last thread has unlocked it, instead of the client's
-     * {@link RedisLocksBuilder#residency}.
+     * {@link RedisLocksBuilder#residency}. If the client has a {@link RedisLocksBuilder#maxHold}, set
+     * {@code maxHold(Duration.ZERO)} as well.
      *
      * @param time 1 ms to 24 h; zero to release the lock at its unlock
      * @throws IllegalArgumentException if it is shorter or longer, or if these options have {@link #fair}, a
@@ -226,6 +222,10 @@ public final class LockOptions {
             settings = settings.withMaxHold(values.maxHold);
         }
         if (values.residency != null) {
+            Settings.checkMayKeep(
+                    values.residency,
+                    Duration.ofMillis(settings.maxHoldMillis()),
+                    "Set maxHold(Duration.ZERO) in these options, since the client has that maxHold, or no residency.");
             settings = settings.withResidency(values.residency);
         }
         return settings;

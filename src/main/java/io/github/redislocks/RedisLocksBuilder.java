@@ -227,7 +227,8 @@ public final class RedisLocksBuilder {
      *
      * <p>A client does not keep fair locks, locks with a {@link #maxHold}, and locks that were acquired with a lease of
      * their own, for a handle, or as several locks at once. A client keeps 10,000 locks at most; if there are more, it
-     * releases those that have been unused for the longest time. See docs/residency.md for what differs.
+     * releases those that have been unused for the longest time. On a quorum {@link #build()} throws
+     * {@link UnsupportedOperationException}. See docs/residency.md for what differs.
      *
      * @param time 1 ms to 24 h, about the time between two uses of a lock by one process; zero, the default, to release
      *     each lock at its unlock
@@ -396,7 +397,7 @@ public final class RedisLocksBuilder {
      * @throws IllegalArgumentException if settings cannot work together
      * @throws LockUnavailableException if the server does not answer, for the time of {@link #connectWithin}; if the
      *     server refuses; or if the calling thread is interrupted meanwhile, whose interrupt flag stays set
-     * @throws UnsupportedOperationException for {@link #watchDeletions} on a quorum
+     * @throws UnsupportedOperationException for {@link #watchDeletions} or {@link #residency} on a quorum
      * @throws IllegalStateException if the {@link #threadFactory} makes no thread, or a virtual one
      */
     public RedisLocks build() {

@@ -3,10 +3,13 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.engine.Inside;
 import io.github.redislocks.lease.Renewals;
+import io.github.redislocks.state.Settings;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -89,6 +92,62 @@ class LockOptionsTest extends FakeTime {
                         "fair", List.of("residency"),
                         "maxHold", List.of("residency"),
                         "residency", List.of("fair", "fixedLease", "leadership", "maxHold", "multiLock")));
+    }
+
+    /** Each option over each setting of the client: refused, or the lock is kept after its unlock, or released. */
+    @Test
+    void option_thatTheClientExcludes_isRefusedWhereItIsGiven() {
+        Map<String, Settings> settings = new TreeMap<>(Map.of(
+                "plain", Settings.DEFAULTS,
+                "maxHold", Settings.DEFAULTS.withMaxHold(MINUTE),
+                "residency", Settings.DEFAULTS.withResidency(MINUTE)));
+        Map<String, LockOptions> options = new TreeMap<>(Map.of(
+                "none", PLAIN,
+                "lease", PLAIN.lease(MINUTE),
+                "fixedLease", PLAIN.fixedLease(MINUTE),
+                "relockAfterLoss", PLAIN.relockAfterLoss(false),
+                "fair", PLAIN.fair(true),
+                "maxHold", PLAIN.maxHold(MINUTE),
+                "residency", PLAIN.residency(MINUTE),
+                "residency without maxHold", PLAIN.maxHold(Duration.ZERO).residency(MINUTE)));
+        Map<String, List<String>> refused = new TreeMap<>();
+        Map<String, List<String>> kept = new TreeMap<>();
+        settings.forEach((client, own) -> {
+            RedisLocks made = RedisLocks.on(server.another(), own, List.of(), clock);
+            clients.add(made);
+            try {
+                refused.put(client, new ArrayList<>());
+                kept.put(client, new ArrayList<>());
+                // A client keeps locks as soon as it hears who wants them.
+                made.reentrantLock("first", options.get("residency without maxHold"));
+                await().until(() -> inside(made).mailbox().isOpen());
+                options.forEach((option, each) -> {
+                    if (isRefused(given -> made.reentrantLock(client + option, given), each)) {
+                        refused.get(client).add(option);
+                        return;
+                    }
+                    RedisReentrantLock of = made.reentrantLock(client + option, each);
+                    of.lock();
+                    of.unlock();
+                    if (others.reentrantLock(client + option).isLocked()) {
+                        kept.get(client).add(option);
+                    }
+                });
+            } finally {
+                whileTimePasses(made::close);
+            }
+        });
+        assertThat(refused)
+                .isEqualTo(Map.of("plain", List.of(), "maxHold", List.of("residency"), "residency", List.of()));
+        List<String> keeping = List.of("residency", "residency without maxHold");
+        assertThat(kept)
+                .isEqualTo(Map.of(
+                        "plain",
+                        keeping,
+                        "maxHold",
+                        List.of("residency without maxHold"),
+                        "residency",
+                        List.of("lease", "none", "relockAfterLoss", "residency", "residency without maxHold")));
     }
 
     /** Once with a client that keeps the lock: there a thread locks without a request. */

@@ -1,6 +1,7 @@
 package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.List;
@@ -89,5 +90,14 @@ class QuorumBuilderTest {
                                 DefaultJedisClientConfig.builder().build()))
                         .build())
                 .withMessageContaining("name a quorum");
+    }
+
+    @Test
+    void residency_onAQuorum_isRefusedByBuild() {
+        RedisLocksBuilder builder = RedisLocks.builder().quorum(THREE).residency(Duration.ofSeconds(1));
+        assertThatThrownBy(builder::build)
+                .isInstanceOf(UnsupportedOperationException.class)
+                .hasMessageContaining("residency")
+                .hasMessageContaining("leave it out");
     }
 }

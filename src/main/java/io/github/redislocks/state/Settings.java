@@ -233,12 +233,11 @@ public final class Settings {
                             + ": an answer that comes after the lease is worth nothing, and unlock() would wait for it. Name a"
                             + " command timeout of " + Shown.of(longest) + " or less, or a longer lease.");
         }
-        if (!values.residency.isZero() && !values.maxHold.isZero()) {
-            throw new IllegalArgumentException(
-                    "residency is " + Shown.of(values.residency) + ", and maxHold " + Shown.of(values.maxHold)
-                            + ": a client renews what it keeps, whichever thread has it, so no hold would end by itself. Name only one of"
-                            + " them, or the other in the LockOptions of single locks.");
-        }
+        checkMayKeep(
+                values.residency,
+                values.maxHold,
+                "Set only one of them. A single lock can have the other by its LockOptions: a maxHold, or a residency with"
+                        + " maxHold(Duration.ZERO).");
         Duration grace = values.failoverGrace;
         if (!grace.isZero() && grace.compareTo(lease) < 0) {
             throw new IllegalArgumentException(
@@ -248,6 +247,16 @@ public final class Settings {
         }
         checkTokenMemory(values.tokenMemory, lease);
         return this;
+    }
+
+    /** Throws, with the given remedy, if a client cannot keep a lock since its holds have to end. */
+    public static void checkMayKeep(Duration residency, Duration maxHold, String remedy) {
+        if (!residency.isZero() && !maxHold.isZero()) {
+            throw new IllegalArgumentException("The residency is " + Shown.of(residency) + ", and the maxHold "
+                    + Shown.of(maxHold)
+                    + ": a client renews a lock that it keeps, whichever of its threads holds it, so the"
+                    + " maxHold would end no hold. " + remedy);
+        }
     }
 
     private static void checkTokenMemory(Duration memory, Duration lease) {
