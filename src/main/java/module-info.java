@@ -11,7 +11,7 @@ module io.github.redislocks {
     exports io.github.redislocks;
     exports io.github.redislocks.concurrent to
             io.github.redislocks.testkit;
-    exports io.github.redislocks.engine to
+    exports io.github.redislocks.client to
             io.github.redislocks.testkit;
     exports io.github.redislocks.lease to
             io.github.redislocks.testkit;

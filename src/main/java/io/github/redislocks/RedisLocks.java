@@ -1,14 +1,14 @@
 package io.github.redislocks;
 
+import io.github.redislocks.client.ClientAccess;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.engine.ClientAccess;
-import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Redis;
+import io.github.redislocks.several.SeveralLocks;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.Collection;

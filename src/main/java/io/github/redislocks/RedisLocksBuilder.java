@@ -1,13 +1,12 @@
 package io.github.redislocks;
 
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.events.LossCallback;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.jedis.JedisVersion;
-import io.github.redislocks.residency.Residences;
 import io.github.redislocks.state.Settings;
 import java.lang.management.ManagementFactory;
 import java.security.SecureRandom;
@@ -425,8 +424,7 @@ public final class RedisLocksBuilder {
         Redis redis = open.apply(id, threads);
         boolean started = false;
         try {
-            RedisLocks locks = new RedisLocks(
-                    new LockClient(id, checked, listeners, clock, redis, threads, Residences::new), threads);
+            RedisLocks locks = new RedisLocks(new LockClient(id, checked, listeners, clock, redis, threads), threads);
             locks.client().start(connectWithin, connectLater);
             started = true;
             return locks;

@@ -1,12 +1,12 @@
 package io.github.redislocks;
 
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Shown;
-import io.github.redislocks.engine.AcquireFuture;
-import io.github.redislocks.engine.AsyncSeveral;
-import io.github.redislocks.engine.LockClient;
-import io.github.redislocks.engine.RedisMultiLockHandle;
-import io.github.redislocks.engine.SeveralLocks;
 import io.github.redislocks.engine.Sync;
+import io.github.redislocks.handles.AcquireFuture;
+import io.github.redislocks.handles.AsyncSeveral;
+import io.github.redislocks.handles.RedisMultiLockHandle;
+import io.github.redislocks.several.SeveralLocks;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;

@@ -1,11 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Shown;
-import io.github.redislocks.engine.AcquireFuture;
-import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.engine.RedisCondition;
-import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.engine.Sync;
+import io.github.redislocks.handles.AcquireFuture;
+import io.github.redislocks.handles.RedisLockHandle;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;

@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.engine.AcquireFuture;
-import io.github.redislocks.engine.RedisLockHandle;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.fixture.ForwardingRedis;
+import io.github.redislocks.handles.AcquireFuture;
+import io.github.redislocks.handles.RedisLockHandle;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.state.Settings;

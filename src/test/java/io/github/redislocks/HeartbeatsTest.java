@@ -2,7 +2,7 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.engine.Inside;
+import io.github.redislocks.client.Inside;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;

@@ -1,6 +1,7 @@
 package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
@@ -32,6 +33,8 @@ class HeldNamesTest extends FakeTime {
         several.unlock();
         lock.unlock();
         assertHeld("handle", "job");
+        // A lock is kept only if others can ask for it.
+        await().until(() -> inside.mailbox().isOpen());
         lock.unlock();
         assertThat(locks.countResident()).as("kept, and held by nobody").isOne();
         assertHeld("handle");

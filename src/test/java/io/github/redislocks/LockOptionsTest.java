@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.engine.Inside;
+import io.github.redislocks.client.Inside;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.engine.Inside;
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.Inside;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.state.Attempt;

@@ -3,8 +3,8 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.client.Inside;
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.engine.Inside;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;

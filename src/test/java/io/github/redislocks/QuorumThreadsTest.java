@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.client.Inside;
 import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.concurrent.Uninterruptibles;
-import io.github.redislocks.engine.Inside;
 import io.github.redislocks.quorum.Quorum;
 import io.github.redislocks.quorum.QuorumNode;
 import io.github.redislocks.redis.Redis;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.engine.Inside;
+import io.github.redislocks.client.Inside;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.fixture.twin.TwoServers;

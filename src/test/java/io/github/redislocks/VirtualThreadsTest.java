@@ -3,7 +3,7 @@ package io.github.redislocks;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.engine.Inside;
+import io.github.redislocks.client.Inside;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.VirtualThreads;
 import io.github.redislocks.state.Settings;

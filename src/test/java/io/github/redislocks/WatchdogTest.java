@@ -4,8 +4,8 @@ import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.client.Inside;
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.engine.Inside;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.redis.Call;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.github.redislocks.Happening.Expected;
 import io.github.redislocks.Happening.When;
 import io.github.redislocks.Way.Mode;
-import io.github.redislocks.engine.Inside;
+import io.github.redislocks.client.Inside;
 import io.github.redislocks.micrometer.LockMetrics;
 import io.github.redislocks.micrometer.LockObservations;
 import io.micrometer.core.instrument.Counter;

@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.Inside;
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.Inside;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.state.Hold;

@@ -1,6 +1,6 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;

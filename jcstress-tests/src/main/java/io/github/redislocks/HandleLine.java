@@ -1,7 +1,7 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.Inside;
-import io.github.redislocks.engine.RedisLockHandle;
+import io.github.redislocks.client.Inside;
+import io.github.redislocks.handles.RedisLockHandle;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;

@@ -1,6 +1,6 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 

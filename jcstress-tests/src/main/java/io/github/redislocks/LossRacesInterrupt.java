@@ -1,9 +1,9 @@
 package io.github.redislocks;
 
 import io.github.redislocks.actions.HandledWork;
+import io.github.redislocks.client.Inside;
 import io.github.redislocks.concurrent.Interruption;
-import io.github.redislocks.engine.Inside;
-import io.github.redislocks.engine.RedisLockHandle;
+import io.github.redislocks.handles.RedisLockHandle;
 import io.github.redislocks.state.Hold;
 import java.util.concurrent.ThreadLocalRandom;
 import org.openjdk.jcstress.annotations.Actor;

@@ -1,12 +1,11 @@
 package io.github.redislocks;
 
+import io.github.redislocks.client.Inside;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.engine.Inside;
-import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.residency.Residences;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
@@ -67,8 +66,7 @@ final class OnTwin {
         }
 
         private static LockClient client(String id, HandClock clock, Redis redis) {
-            LockClient client =
-                    new LockClient(id, Settings.DEFAULTS, List.of(), clock, redis, Threads.DAEMONS, Residences::new);
+            LockClient client = new LockClient(id, Settings.DEFAULTS, List.of(), clock, redis, Threads.DAEMONS);
             Inside.of(client).serverTimes().saw(redis.address(), CHECKED, clock.nanoTime());
             return client;
         }

@@ -1,6 +1,6 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.LockClient;
 import java.util.concurrent.ThreadLocalRandom;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;

@@ -1,6 +1,6 @@
 package io.github.redislocks;
 
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.engine.RedisCondition;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;

@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * Acquires a lock for a thread or a handle, by one attempt after the other, and counts re-entries. There is one object
  * for each client; the lock is an argument. See {@link LockEngine} for the invariants.
  */
-final class Entries {
+public final class Entries {
 
     private static final long REENTRY_PAUSE_NANOS = 10_000_000;
 
@@ -303,7 +303,7 @@ final class Entries {
     }
 
     /** Notifies the listeners of a hold that was acquired together with others. */
-    void taken(LockObject lock, Held hold, long beganNanos) {
+    public void taken(LockObject lock, Held hold, long beganNanos) {
         MemoryEdge.publish();
         if (events.isHeard()) {
             events.acquired(lock.keys, hold, beganNanos, events.begun(lock.keys));
@@ -311,7 +311,7 @@ final class Entries {
     }
 
     /** Notifies the listeners that the lock was busy, so that none of several locks was acquired. */
-    void notTaken(LockObject lock, long beganNanos) {
+    public void notTaken(LockObject lock, long beganNanos) {
         events.notAcquired(lock.keys, clock, beganNanos, LockNotAcquired.Outcome.BUSY);
     }
 
@@ -321,7 +321,7 @@ final class Entries {
      *
      * @param timed whether the caller waits
      */
-    void notAnswered(LockObject lock, long beganNanos, boolean timed) {
+    public void notAnswered(LockObject lock, long beganNanos, boolean timed) {
         Availability server = monitored.of(lock.keys.lock());
         long now = clock.nanoTime();
         boolean known = timed && server.answeredSince(beganNanos) && server.age(now) == 0;

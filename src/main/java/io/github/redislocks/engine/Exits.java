@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * Ends holds on behalf of their owners: counts them down, releases and hands them on, undoes them, or ends several
  * together. There is one object for each client; the lock is an argument. See {@link LockEngine} for the invariants.
  */
-final class Exits {
+public final class Exits {
 
     /** As {@code byNanos}: there is no time by which Redis must answer, only the timeout of each request. */
     static final long NEVER = Long.MAX_VALUE;
@@ -42,7 +42,7 @@ final class Exits {
      * @param untilNanos the deadline of the hold
      * @param byNanos the time by which Redis must answer
      */
-    record Ending(Hold hold, long sentNanos, long untilNanos, long byNanos) {}
+    public record Ending(Hold hold, long sentNanos, long untilNanos, long byNanos) {}
 
     private final Clock clock;
     private final Settings settings;
@@ -87,7 +87,7 @@ final class Exits {
      * @param keptMillis how long after the beginning of the hold the lock stays taken; 0 to free it
      * @param byNanos when the caller stops waiting for Redis
      */
-    void releaseHandle(LockObject lock, Hold hold, long keptMillis, long byNanos) {
+    public void releaseHandle(LockObject lock, Hold hold, long keptMillis, long byNanos) {
         release(lock, hold, keptMillis, byNanos);
     }
 
@@ -127,7 +127,7 @@ final class Exits {
     }
 
     /** Notifies the listeners that a hold was released. */
-    void released(LockObject lock, Held hold, long atNanos) {
+    public void released(LockObject lock, Held hold, long atNanos) {
         events.released(lock.keys, hold, atNanos);
     }
 
@@ -152,7 +152,7 @@ final class Exits {
      *
      * @param onEnd called with whether the hold was released without a loss, on the executor of handles
      */
-    void releaseHandleLater(LockObject lock, Hold hold, long keptMillis, Consumer<Boolean> onEnd) {
+    public void releaseHandleLater(LockObject lock, Hold hold, long keptMillis, Consumer<Boolean> onEnd) {
         try {
             hold.keepFor(keptMillis);
             long sent = clock.nanoTime();
@@ -272,7 +272,7 @@ final class Exits {
     }
 
     /** Whether one request may end a hold together with others: no thread of this client waits for its lock. */
-    boolean mayEndWithOthers(LockObject lock, Hold hold) {
+    public boolean mayEndWithOthers(LockObject lock, Hold hold) {
         return hold.count() == 1
                 && !hold.isToKeep()
                 && losses.isValid(hold)
@@ -281,14 +281,14 @@ final class Exits {
 
     /** Begins the release of a hold, which Redis must answer by {@code byNanos}. Returns null if the hold is lost. */
     @Nullable
-    Ending beginEnd(Hold hold, long sent, long byNanos) {
+    public Ending beginEnd(Hold hold, long sent, long byNanos) {
         long until = hold.beginRelease(sent);
         MemoryEdge.publish();
         return until == 0 ? null : new Ending(hold, sent, until, byNanos);
     }
 
     /** Ends a hold in this client that a request for several holds has ended in Redis. */
-    void freed(LockObject lock, Ending ending) {
+    public void freed(LockObject lock, Ending ending) {
         localQueue.exit(lock.keys, ending.hold.attempt);
         holds.remove(ending.hold);
         events.released(lock.keys, ending.hold, ending.sentNanos);
@@ -301,7 +301,7 @@ final class Exits {
      * @param mayHaveRun whether a copy of the request for all holds may have ended it
      * @param failure why that request failed; null if the answer was that there may be waiters for this lock
      */
-    void end(LockObject lock, Ending ending, boolean mayHaveRun, @Nullable RedisException failure) {
+    public void end(LockObject lock, Ending ending, boolean mayHaveRun, @Nullable RedisException failure) {
         Hold hold = ending.hold;
         long sent = ending.sentNanos;
         boolean found;

@@ -31,13 +31,13 @@ import io.github.redislocks.watchdog.Watchdog;
 public final class LockEngine {
 
     /** How locks are acquired. */
-    final Entries entries;
+    public final Entries entries;
     /** How holds end. */
-    final Exits exits;
+    public final Exits exits;
 
-    final Owners owners;
-    final Handoff handoff;
-    final Watchdog watchdog;
+    public final Owners owners;
+    public final Handoff handoff;
+    public final Watchdog watchdog;
     private final Clock clock;
     private final Settings settings;
     private final Redis redis;
@@ -61,11 +61,11 @@ public final class LockEngine {
         return losses.isValid(hold);
     }
 
-    Clock clock() {
+    public Clock clock() {
         return clock;
     }
 
-    long commandTimeoutNanos() {
+    public long commandTimeoutNanos() {
         return settings.commandTimeoutNanos();
     }
 

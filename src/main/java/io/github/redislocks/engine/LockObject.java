@@ -4,7 +4,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 
 /** The keys and the settings of one lock object. */
-abstract class LockObject {
+public abstract class LockObject {
 
     final LockKeys keys;
     final boolean fair;

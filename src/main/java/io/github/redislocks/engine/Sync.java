@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The lock of one lock object, with the settings of that object. Thread-safe, as long as its callers are: see
- * {@link LockEngine}. A subclass of a {@link Layer} may let threads hold the lock without a hold of their own in Redis.
+ * {@link LockEngine}. A subclass may let threads hold the lock without a hold of their own in Redis.
  */
 public class Sync extends LockObject {
 
@@ -140,7 +140,7 @@ public class Sync extends LockObject {
 
     /** Acquires the lock for the calling thread, or re-enters it. Null if the lock was busy. */
     @Nullable
-    final Held acquire(WaitLimit limit, boolean renewed) throws InterruptedException {
+    public final Held acquire(WaitLimit limit, boolean renewed) throws InterruptedException {
         Held entered = Thread.currentThread().isInterrupted() ? null : enterHere(own.leaseMillis(), renewed);
         return entered == null ? acquire(limit, own.leaseMillis(), renewed) : entered;
     }
@@ -226,12 +226,12 @@ public class Sync extends LockObject {
     }
 
     /** Unlocks once. If Redis has not answered by {@code byNanos}, the release goes on in the background. */
-    protected void unlock(Held held, long byNanos) {
+    public void unlock(Held held, long byNanos) {
         engine.exits.unlock(this, (Hold) held, byNanos);
     }
 
     /** Undoes an acquisition that no caller got. Returns false if the caller has to release the hold itself. */
-    protected boolean undo(Held held, long byNanos) {
+    public boolean undo(Held held, long byNanos) {
         return engine.exits.undo(this, (Hold) held, byNanos);
     }
 
@@ -239,7 +239,7 @@ public class Sync extends LockObject {
      * Ends the renewal: the hold lasts for its lease from now on, or for the rest of its present lease if Redis does
      * not answer.
      */
-    protected void fix(Held held, long byNanos) {
+    public void fix(Held held, long byNanos) {
         Hold hold = (Hold) held;
         engine.exits.fix(hold, extend(hold, own.leaseMillis(), byNanos));
     }
@@ -249,12 +249,12 @@ public class Sync extends LockObject {
      *
      * @param count the hold count before the end of the acquisition began
      */
-    protected void strand(Held held, int count) {
+    public void strand(Held held, int count) {
         engine.exits.strand((Hold) held, count);
     }
 
     /** The possession that the calling thread has to unlock, valid or lost; throws if there is none. */
-    final Held possession() {
+    public final Held possession() {
         Held held = rescued();
         if (held == null) {
             throw notHeld();
@@ -263,7 +263,7 @@ public class Sync extends LockObject {
     }
 
     /** Whether the calling thread has anything to unlock, valid or lost. */
-    final boolean hasPossession() {
+    public final boolean hasPossession() {
         return rescued() != null;
     }
 

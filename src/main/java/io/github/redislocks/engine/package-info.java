@@ -1,7 +1,6 @@
 /**
- * The client, which makes all parts and closes them, and what a lock object does: acquire, re-enter, release,
- * Conditions, queries, handles, several locks. The engine knows the rooms below it; a room above attaches to it as a
- * {@link io.github.redislocks.engine.Layer}.
+ * What the object of one lock does: acquire, re-enter and release the lock, and Conditions. Knows holds in Redis only:
+ * how a client keeps a lock for its threads, handles, and several locks stand above.
  */
 @NullMarked
 package io.github.redislocks.engine;

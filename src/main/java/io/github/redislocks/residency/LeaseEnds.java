@@ -4,8 +4,8 @@ import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.concurrent.StackSpace;
-import io.github.redislocks.engine.Layer;
 import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.state.Hold;
@@ -14,6 +14,7 @@ import io.github.redislocks.state.Timing;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.Mailbox;
+import io.github.redislocks.waiting.WaitingParts;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -36,14 +37,14 @@ final class LeaseEnds {
     private final EventNotifier events;
     private volatile boolean closed;
 
-    LeaseEnds(Layer.Ground ground) {
-        this.clock = ground.access().clock();
-        this.holds = ground.parts().holds();
-        this.localQueue = ground.parts().localQueue();
-        this.mailbox = ground.parts().mailbox();
-        this.handoff = ground.parts().handoff();
-        this.losses = ground.parts().losses();
-        this.events = ground.events();
+    LeaseEnds(RedisAccess access, WaitingParts parts, EventNotifier events) {
+        this.clock = access.clock();
+        this.holds = parts.holds();
+        this.localQueue = parts.localQueue();
+        this.mailbox = parts.mailbox();
+        this.handoff = parts.handoff();
+        this.losses = parts.losses();
+        this.events = events;
     }
 
     /** No lease is kept from now on. */

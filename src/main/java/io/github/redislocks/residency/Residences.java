@@ -6,11 +6,11 @@ import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Steps;
-import io.github.redislocks.engine.Layer;
 import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
@@ -24,8 +24,11 @@ import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.waiting.LocalQueue;
+import io.github.redislocks.waiting.WaitingParts;
+import io.github.redislocks.waiting.Wanted;
 import io.github.redislocks.watchdog.Batch;
 import io.github.redislocks.watchdog.PendingCommand;
+import io.github.redislocks.watchdog.Task;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -37,11 +40,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The residences of a client, as the layer above its engine. Makes the lock objects, and gives leases up: when they
- * have been unused for their time, when another client recalls them, or when a thread or handle of this client wants a
- * hold of its own.
+ * The residences of a client. Makes the lock objects, and gives leases up: when they have been unused for their time,
+ * when another client recalls them, or when a thread or handle of this client wants a hold of its own.
  */
-public final class Residences extends Layer {
+public final class Residences implements Wanted, Task {
 
     /**
      * If more leases are kept than allowed, this client gives up the surplus and in addition one part in this many of
@@ -76,24 +78,23 @@ public final class Residences extends Layer {
     /** Whether there has ever been a residence. If not, nothing is looked up. */
     private volatile boolean any;
 
-    /** Makes the layer of one client. */
-    public Residences(Ground ground) {
-        this.clock = ground.access().clock();
-        this.settings = ground.access().settings();
-        this.monitored = ground.access().monitored();
-        this.unavailable = ground.access().unavailable();
-        this.holds = ground.parts().holds();
-        this.owners = ground.owners();
-        this.localQueue = ground.parts().localQueue();
-        this.losses = ground.parts().losses();
-        this.watchdog = ground.parts().watchdog();
-        this.events = ground.events();
+    public Residences(RedisAccess access, WaitingParts parts, Owners owners, EventNotifier events) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.monitored = access.monitored();
+        this.unavailable = access.unavailable();
+        this.holds = parts.holds();
+        this.owners = owners;
+        this.localQueue = parts.localQueue();
+        this.losses = parts.losses();
+        this.watchdog = parts.watchdog();
+        this.events = events;
         this.threadLosses = new ThreadLosses(losses);
-        this.ends = new LeaseEnds(ground);
+        this.ends = new LeaseEnds(access, parts, events);
     }
 
-    @Override
-    protected Sync lock(LockEngine engine, LockKeys keys, boolean fair, Settings own) {
+    /** Makes the part of one lock object that uses the engine. */
+    public Sync lock(LockEngine engine, LockKeys keys, boolean fair, Settings own) {
         // A client cannot keep a fair lock, whose order Redis knows, or a lock with maxHold, whose holds must end in
         // Redis.
         boolean keeps = own.residencyNanos() > 0 && own.maxHoldMillis() == 0 && !fair;
@@ -125,27 +126,27 @@ public final class Residences extends Layer {
         return any ? byLock.getIfPresent(lock) : null;
     }
 
-    @Override
-    protected boolean has(LockKeys keys) {
+    /** Returns true if the client keeps the lock, so that no request is needed to know whether a thread holds it. */
+    public boolean has(LockKeys keys) {
         Residence residence = known(keys.lock());
         Hold lease = residence == null ? null : residence.lease();
         return lease != null && losses.isValid(lease);
     }
 
-    @Override
-    protected @Nullable Held held(LockKeys keys) {
+    /** The hold of the thread that holds the lock under a lease of the client; null if no thread does. */
+    public @Nullable Held held(LockKeys keys) {
         Residence residence = known(keys.lock());
         return residence == null ? null : residence.holding();
     }
 
-    @Override
-    protected Collection<Thread> queuedThreads(LockKeys keys) {
+    /** The threads that wait for the turn of the lock. */
+    public Collection<Thread> queuedThreads(LockKeys keys) {
         Residence residence = known(keys.lock());
         return residence == null ? List.of() : residence.turn.queuedThreads();
     }
 
-    @Override
-    protected LockInspection.Holder known(LockKeys keys, LockInspection.Holder holder) {
+    /** Completes the holder that Redis names: if it is this client, names the thread that holds the lock. */
+    public LockInspection.Holder known(LockKeys keys, LockInspection.Holder holder) {
         Residence residence = known(keys.lock());
         ThreadHold local = residence == null ? null : residence.holding();
         if (local == null || !holder.owner().toString().equals(local.lease.owner.id)) {
@@ -210,8 +211,8 @@ public final class Residences extends Layer {
         }
     }
 
-    @Override
-    protected long countIdle() {
+    /** The number of locks that the client has in Redis although none of its threads holds them. */
+    public long countIdle() {
         long idle = 0;
         for (Residence residence : all()) {
             Hold lease = residence.lease();
@@ -342,8 +343,8 @@ public final class Residences extends Layer {
         return now + wait;
     }
 
-    @Override
-    protected void close() {
+    /** Gives up each lock that no thread holds, now and from now on. */
+    public void close() {
         ends.close();
         LeaseEnds.Departure together = ends.new Departure();
         try {
@@ -355,8 +356,8 @@ public final class Residences extends Layer {
         }
     }
 
-    @Override
-    protected void tellUntold() {
+    /** Notifies listeners of losses again, if an error has stopped the first notification. */
+    public void tellUntold() {
         threadLosses.inspect(clock.nanoTime());
     }
 }

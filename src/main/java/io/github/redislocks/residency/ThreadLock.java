@@ -95,7 +95,7 @@ abstract class ThreadLock extends Sync {
 
     /** After an error: a thread's last hold ends at once. */
     @Override
-    protected void strand(Held held, int count) {
+    public void strand(Held held, int count) {
         if (!(held instanceof ThreadHold local)) {
             super.strand(held, count);
         } else if (count == 1) {
@@ -106,7 +106,7 @@ abstract class ThreadLock extends Sync {
     }
 
     @Override
-    protected void unlock(Held held, long byNanos) {
+    public void unlock(Held held, long byNanos) {
         if (!(held instanceof ThreadHold local)) {
             super.unlock(held, byNanos);
             return;
@@ -189,7 +189,7 @@ abstract class ThreadLock extends Sync {
     }
 
     @Override
-    protected boolean undo(Held held, long byNanos) {
+    public boolean undo(Held held, long byNanos) {
         if (!(held instanceof ThreadHold)) {
             return super.undo(held, byNanos);
         }
@@ -202,7 +202,7 @@ abstract class ThreadLock extends Sync {
     }
 
     @Override
-    protected void fix(Held held, long byNanos) {
+    public void fix(Held held, long byNanos) {
         // The hold of a thread under a lease is not renewed by itself: it lasts for as long as the client keeps the
         // lock.
         if (!(held instanceof ThreadHold)) {

@@ -104,7 +104,7 @@ public final class Settlements {
         }
 
         /** Notes a grant that replicas have confirmed, if confirmations are required. */
-        void isConfirmed(Attempt.Grant grant) {
+        public void isConfirmed(Attempt.Grant grant) {
             confirmed = grant;
         }
 

@@ -2,6 +2,7 @@ package io.github.redislocks.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.client.SteppedClient;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 

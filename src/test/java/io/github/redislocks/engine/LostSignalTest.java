@@ -3,6 +3,7 @@ package io.github.redislocks.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.client.SteppedClient;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;

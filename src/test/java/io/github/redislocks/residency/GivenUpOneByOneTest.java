@@ -2,7 +2,7 @@ package io.github.redislocks.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.redislocks.engine.SteppedClient;
+import io.github.redislocks.client.SteppedClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;

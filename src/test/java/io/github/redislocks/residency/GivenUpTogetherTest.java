@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.engine.SteppedClient;
+import io.github.redislocks.client.SteppedClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;

@@ -9,7 +9,7 @@ import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
-import io.github.redislocks.engine.SteppedClient;
+import io.github.redislocks.client.SteppedClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;

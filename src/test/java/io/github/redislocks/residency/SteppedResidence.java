@@ -1,6 +1,6 @@
 package io.github.redislocks.residency;
 
-import io.github.redislocks.engine.SteppedClient;
+import io.github.redislocks.client.SteppedClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;

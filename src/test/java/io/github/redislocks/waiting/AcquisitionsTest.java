@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.LockUnavailableException;
-import io.github.redislocks.engine.Inside;
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.Inside;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.redis.Call;

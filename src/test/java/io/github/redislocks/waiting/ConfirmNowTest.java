@@ -3,8 +3,8 @@ package io.github.redislocks.waiting;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.redislocks.engine.Inside;
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.Inside;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.client.Inside;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.engine.Inside;
-import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;

@@ -3,8 +3,8 @@ package io.github.redislocks.waiting;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.LockLost;
-import io.github.redislocks.engine.Inside;
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.Inside;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.state.Attempt;

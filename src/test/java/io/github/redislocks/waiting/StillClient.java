@@ -1,7 +1,7 @@
 package io.github.redislocks.waiting;
 
-import io.github.redislocks.engine.Inside;
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.Inside;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;

@@ -2,10 +2,10 @@ package io.github.redislocks.simulation;
 
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisLocksBuilder;
+import io.github.redislocks.client.ClientAccess;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.engine.ClientAccess;
-import io.github.redislocks.engine.LockClient;
 import io.github.redislocks.quorum.Quorum;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.state.Hold;

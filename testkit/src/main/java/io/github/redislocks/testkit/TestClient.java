@@ -2,8 +2,8 @@ package io.github.redislocks.testkit;
 
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisLocksBuilder;
-import io.github.redislocks.engine.ClientAccess;
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.ClientAccess;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;

@@ -19,8 +19,8 @@ import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisOutage;
 import io.github.redislocks.RedisReentrantLock;
-import io.github.redislocks.engine.ClientAccess;
-import io.github.redislocks.engine.LockClient;
+import io.github.redislocks.client.ClientAccess;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.fixture.Busy;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
@@ -339,8 +339,12 @@ class InMemoryLocksTest {
     void stopClock_tryOfALockThatAPausedClientKeeps_waitsForTheTimeOfAnAnswer() {
         FencedLock kept = locks.reentrantLock(
                 "job", LockOptions.defaults().lease(Duration.ofHours(1)).residency(Duration.ofMinutes(1)));
-        kept.lock();
-        kept.unlock();
+        // A lock is kept only after its client has subscribed, so that others can ask for the lock.
+        await().until(() -> {
+            kept.lock();
+            kept.unlock();
+            return locks.countResident() == 1;
+        });
         memory.stopClock();
         memory.pause(locks);
         CompletableFuture<Boolean> tried = CompletableFuture.supplyAsync(other::tryLock);

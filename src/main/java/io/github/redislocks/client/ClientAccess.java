@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.client;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.redis.Redis;

@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.handles;
 
 import io.github.redislocks.Handle;
 import io.github.redislocks.concurrent.EndableFuture;

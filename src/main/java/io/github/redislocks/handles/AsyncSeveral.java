@@ -1,6 +1,10 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.handles;
 
 import io.github.redislocks.MultiLockHandle;
+import io.github.redislocks.client.LockClient;
+import io.github.redislocks.engine.AsyncAcquisitions;
+import io.github.redislocks.engine.Sync;
+import io.github.redislocks.several.SeveralLocks;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;

@@ -1,8 +1,9 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.several;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.client.SteppedClient;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;

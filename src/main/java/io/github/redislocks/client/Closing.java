@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.client;
 
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.BackgroundLog;
@@ -6,11 +6,13 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.engine.AsyncAcquisitions;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
+import io.github.redislocks.residency.Residences;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
@@ -43,7 +45,7 @@ final class Closing {
     private final AsyncAcquisitions async;
     private final Losses losses;
     private final Mailbox mailbox;
-    private final Layer layer;
+    private final Residences residences;
     private final Watchdog watchdog;
     private final BackgroundLog log;
 
@@ -58,7 +60,7 @@ final class Closing {
     /** The steps of the close. Made with the client, since there may be no memory left at its end. */
     private final Steps steps;
 
-    Closing(RedisAccess access, WaitingParts parts, AsyncAcquisitions async, Layer layer, BackgroundLog log) {
+    Closing(RedisAccess access, WaitingParts parts, AsyncAcquisitions async, Residences residences, BackgroundLog log) {
         this.clock = access.clock();
         this.settings = access.settings();
         this.monitored = access.monitored();
@@ -68,12 +70,12 @@ final class Closing {
         this.async = async;
         this.losses = parts.losses();
         this.mailbox = parts.mailbox();
-        this.layer = layer;
+        this.residences = residences;
         this.watchdog = parts.watchdog();
         this.log = log;
         this.steps = new Steps(
                 attempts::drain,
-                layer::close,
+                residences::close,
                 this::awaitHolds,
                 attempts::close,
                 this::drained,
@@ -218,7 +220,7 @@ final class Closing {
         for (Hold hold : holds.all()) {
             losses.ended(hold);
         }
-        layer.tellUntold();
+        residences.tellUntold();
     }
 
     private void awaitTold() {

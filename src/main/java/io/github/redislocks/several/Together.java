@@ -1,4 +1,4 @@
-package io.github.redislocks.waiting;
+package io.github.redislocks.several;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.MonitoredRedis;
@@ -17,6 +17,10 @@ import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.Settlements;
+import io.github.redislocks.waiting.WaitingParts;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,10 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.handles;
 
 import io.github.redislocks.LockHandle;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Shown;
+import io.github.redislocks.engine.AsyncAcquisitions;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;

@@ -1,7 +1,9 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.handles;
 
 import io.github.redislocks.MultiLockHandle;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Shown;
+import io.github.redislocks.several.SeveralLocks;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;

@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.client;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockListener;
@@ -8,6 +8,11 @@ import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.engine.AsyncAcquisitions;
+import io.github.redislocks.engine.Conditions;
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.RedisCondition;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
@@ -20,6 +25,9 @@ import io.github.redislocks.lease.SlowHolds;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.residency.Residences;
+import io.github.redislocks.several.SeveralLocks;
+import io.github.redislocks.several.Together;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
@@ -37,7 +45,6 @@ import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.waiting.Messages;
 import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.waiting.SlowWaits;
-import io.github.redislocks.waiting.Together;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.waiting.Wanted;
 import io.github.redislocks.watchdog.Task;
@@ -52,7 +59,6 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.Executor;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -78,9 +84,9 @@ public final class LockClient {
     public final Attempts attempts;
     public final Mailbox mailbox;
     final Handoff handoff;
-    final Layer layer;
+    final Residences residences;
     private final EventNotifier events;
-    final Owners owners;
+    public final Owners owners;
     final Settlements settlements;
     final Acquisitions acquisitions;
     public final AsyncAcquisitions async;
@@ -94,18 +100,12 @@ public final class LockClient {
     private final Closing closing;
 
     public LockClient(String id, Settings settings, List<LockListener> listeners, Clock clock, Redis redis) {
-        this(id, settings, listeners, clock, redis, Threads.DAEMONS, ground -> new Layer());
+        this(id, settings, listeners, clock, redis, Threads.DAEMONS);
     }
 
-    /** Makes a client with the given threads, and with the layer above its engine. */
+    /** Makes a client with the given threads. */
     public LockClient(
-            String id,
-            Settings settings,
-            List<LockListener> listeners,
-            Clock clock,
-            Redis redis,
-            Threads threads,
-            Function<Layer.Ground, Layer> layers) {
+            String id, Settings settings, List<LockListener> listeners, Clock clock, Redis redis, Threads threads) {
         this.id = id;
         this.settings = settings;
         this.clock = clock;
@@ -128,13 +128,13 @@ public final class LockClient {
         this.settlements = new Settlements(access, holds, attempts, handoff, watchdog);
         WaitingParts parts =
                 new WaitingParts(holds, attempts, localQueue, mailbox, handoff, settlements, losses, watchdog);
-        this.layer = layers.apply(new Layer.Ground(access, parts, owners, events));
-        this.acquisitions = new Acquisitions(access, parts, layer);
+        this.residences = new Residences(access, parts, owners, events);
+        this.acquisitions = new Acquisitions(access, parts, residences);
         this.async = new AsyncAcquisitions(access, parts, acquisitions, events, threads);
         this.renewals = renewals(Renewals.LOSSES);
-        this.queries = new LockQueries(id, access, parts, layer);
+        this.queries = new LockQueries(id, access, parts, residences);
         this.together = new Together(access, parts);
-        this.closing = new Closing(access, parts, async, layer, log);
+        this.closing = new Closing(access, parts, async, residences, log);
         this.engine = new LockEngine(access, parts, owners, acquisitions, events);
         this.conditions = new Conditions(access, parts);
         this.failoverGuard = new FailoverGuard(id, access, watchdog, attempts);
@@ -179,7 +179,7 @@ public final class LockClient {
 
         @Override
         public Wanted wanted() {
-            return layer;
+            return residences;
         }
     }
 
@@ -229,7 +229,7 @@ public final class LockClient {
 
     private List<Task> tasks() {
         List<Task> tasks =
-                new ArrayList<>(List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses), layer));
+                new ArrayList<>(List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses), residences));
         if (settings.slowWaitNanos() > 0) {
             tasks.add(new SlowWaits(clock, attempts, settings.slowWaitNanos(), SlowWaits.MOST, log));
         }
@@ -268,7 +268,7 @@ public final class LockClient {
             // The time cuts longer leases, so leases of this length are in use.
             renewals.isInUse(own.maxHoldMillis());
         }
-        return layer.lock(engine, LockKeys.of(settings.keyPrefix(), name), fair, own);
+        return residences.lock(engine, LockKeys.of(settings.keyPrefix(), name), fair, own);
     }
 
     /** Makes the part of several locks that uses the engine. Each lock occurs once, in the order of the names. */
@@ -299,17 +299,17 @@ public final class LockClient {
 
     /** Returns true if anybody holds the lock, or if another client keeps it: only that client knows its threads. */
     public boolean isLocked(LockKeys keys) {
-        if (layer.has(keys)) {
+        if (residences.has(keys)) {
             attempts.checkOpen();
-            return layer.held(keys) != null;
+            return residences.held(keys) != null;
         }
         return queries.isLocked(keys);
     }
 
     /** The threads of this client that wait for the lock, or have been granted it and have not returned yet. */
     public Collection<Thread> queuedThreads(LockKeys keys) {
-        // Ask the layer first: a thread moves from the layer to an attempt, so it is found in one of the two.
-        Set<Thread> threads = new HashSet<>(layer.queuedThreads(keys));
+        // Ask the residences first: a thread moves from a turn to an attempt, so it is found in one of the two.
+        Set<Thread> threads = new HashSet<>(residences.queuedThreads(keys));
         queries.addQueuedThreads(keys, threads);
         return threads;
     }
@@ -327,7 +327,7 @@ public final class LockClient {
 
     /** The number of locks that the client has in Redis although none of its threads holds them. */
     public long countIdle() {
-        return layer.countIdle();
+        return residences.countIdle();
     }
 
     /** The names of the locks that this client holds. */

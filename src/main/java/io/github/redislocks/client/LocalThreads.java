@@ -1,7 +1,8 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.client;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.residency.Residences;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
@@ -23,19 +24,19 @@ final class LocalThreads {
     private final Map<String, Integer> threads = new HashMap<>();
 
     private final LockKeys keys;
-    /** The layer that knows threads which Redis does not know. */
-    private final Layer layer;
+    /** Knows the threads that hold a lock under a lease of the client. */
+    private final Residences residences;
 
-    LocalThreads(LockKeys keys, Iterable<Hold> holds, Iterable<Attempt> attempts, Layer layer) {
+    LocalThreads(LockKeys keys, Iterable<Hold> holds, Iterable<Attempt> attempts, Residences residences) {
         this.keys = keys;
-        this.layer = layer;
+        this.residences = residences;
         for (Hold hold : holds) {
             if (hold.lock().equals(keys.lock())) {
                 name(hold.owner);
             }
         }
-        Held held = layer.held(keys);
-        Collection<Thread> queued = layer.queuedThreads(keys);
+        Held held = residences.held(keys);
+        Collection<Thread> queued = residences.queuedThreads(keys);
         List<String> sharers = new ArrayList<>();
         int behind = queued.size();
         if (held != null) {
@@ -83,7 +84,7 @@ final class LocalThreads {
     }
 
     private LockInspection.Holder known(LockInspection.Holder had) {
-        LockInspection.Holder holder = layer.known(keys, had);
+        LockInspection.Holder holder = residences.known(keys, had);
         return LockInspection.Holder.of(
                 named(holder.owner()), holder.holds(), holder.token(), holder.remainingLease(), holder.since());
     }

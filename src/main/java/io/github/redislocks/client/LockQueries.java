@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.client;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.concurrent.Clock;
@@ -9,6 +9,7 @@ import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.residency.Residences;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;
@@ -37,9 +38,9 @@ public final class LockQueries {
     private final Holds holds;
     private final Attempts attempts;
     private final Losses losses;
-    private final Layer layer;
+    private final Residences residences;
 
-    public LockQueries(String clientId, RedisAccess access, WaitingParts parts, Layer layer) {
+    public LockQueries(String clientId, RedisAccess access, WaitingParts parts, Residences residences) {
         this.clientId = clientId;
         this.clock = access.clock();
         this.settings = access.settings();
@@ -48,12 +49,12 @@ public final class LockQueries {
         this.holds = parts.holds();
         this.attempts = parts.attempts();
         this.losses = parts.losses();
-        this.layer = layer;
+        this.residences = residences;
     }
 
     public LockInspection inspect(LockKeys keys) {
         Reply reply = look(keys, Scripts.inspect(keys));
-        return new LocalThreads(keys, holds.all(), attempts.all(), layer).addTo(read(keys, reply));
+        return new LocalThreads(keys, holds.all(), attempts.all(), residences).addTo(read(keys, reply));
     }
 
     private LockInspection read(LockKeys keys, Reply reply) {

@@ -1,8 +1,9 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.client;
 
 import io.github.redislocks.LockListener;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
@@ -95,7 +96,7 @@ public abstract class SteppedClient {
     }
 
     protected final LockClient client(Settings settings, List<LockListener> listeners) {
-        return new LockClient("client", settings, listeners, stepping(), port(), threads(), Residences::new);
+        return new LockClient("client", settings, listeners, stepping(), port(), threads());
     }
 
     /** Who listens to the client; asked while it is made. */

@@ -1,9 +1,12 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.several;
 
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.engine.Exits;
 import io.github.redislocks.engine.Exits.Ending;
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
@@ -11,7 +14,6 @@ import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Handoff;
-import io.github.redislocks.waiting.Together;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

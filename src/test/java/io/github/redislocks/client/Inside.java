@@ -1,6 +1,8 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.client;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.engine.AsyncAcquisitions;
+import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
@@ -86,7 +88,7 @@ public final class Inside {
     }
 
     public Residences residences() {
-        return (Residences) client.layer;
+        return client.residences;
     }
 
     public LockEngine engine() {

@@ -1,4 +1,4 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.handles;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

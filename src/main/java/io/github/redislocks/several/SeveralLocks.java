@@ -1,7 +1,10 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.several;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.StackSpace;
+import io.github.redislocks.engine.Entries;
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.state.Attempt;
@@ -13,7 +16,6 @@ import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.waiting.Together;
 import io.github.redislocks.watchdog.Watchdog;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,7 +51,7 @@ public final class SeveralLocks {
     private final Together together;
     private final Watchdog watchdog;
 
-    SeveralLocks(List<Sync> parts, Settings own, LockEngine engine, Together together) {
+    public SeveralLocks(List<Sync> parts, Settings own, LockEngine engine, Together together) {
         this.parts = List.copyOf(parts);
         this.names = parts.stream().map(part -> part.keys().name()).toList();
         this.own = own;
@@ -221,7 +223,7 @@ public final class SeveralLocks {
     }
 
     /** Has the times of the holds count from now on. Called when the last lock has been acquired. */
-    void complete(Held[] had, WaitLimit limit, boolean renewed) {
+    public void complete(Held[] had, WaitLimit limit, boolean renewed) {
         int last = had.length - 1;
         for (int i = 0; i < last; i++) {
             if (had[i] instanceof Hold hold) {

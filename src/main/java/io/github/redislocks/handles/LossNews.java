@@ -1,6 +1,7 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.handles;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.client.LockClient;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;

@@ -1,9 +1,10 @@
-package io.github.redislocks.engine;
+package io.github.redislocks.handles;
 
 import io.github.redislocks.Handle;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.actions.EarlyNews;
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.state.HandleOwner;
 import java.time.Duration;
