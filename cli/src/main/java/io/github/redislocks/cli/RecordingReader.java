@@ -27,8 +27,9 @@ final class RecordingReader {
     private static final String OURS = "io.github.redislocks.";
     /** Stack frames between the lock and the application's code, which are skipped. */
     private static final Pattern BETWEEN = Pattern.compile("(?:java|javax|jdk|sun)\\..*"
-            + "|io\\.github\\.redislocks\\.(?:[A-Z].*|(?:concurrent|engine|events|health|jfr|lease|micrometer|quorum"
-            + "|redis|residency|script|shedlock|spring|state|testkit|waiting|watchdog)\\..*)");
+            + "|io\\.github\\.redislocks\\.(?:[A-Z].*|(?:actions|client|concurrent|engine|events|handles|health"
+            + "|inspection|jfr|lease|micrometer|quorum|redis|residency|script|several|shedlock|spring|state|testkit|waiting"
+            + "|watchdog)\\..*)");
 
     private static final long LONGEST_NANOS = 100L * 365 * 24 * 3_600 * 1_000_000_000;
 

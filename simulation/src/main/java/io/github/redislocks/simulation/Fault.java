@@ -86,7 +86,7 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
 
     /** The parts in which threads of the library meet. */
     private static final List<String> PARTS = Places.names()
-            .filter(name -> name.matches("(state|waiting|lease|engine)/.*"))
+            .filter(name -> name.matches("(state|waiting|lease|engine|client|handles|several)/.*"))
             .sorted()
             .toList();
 
