@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.client.Inside;
 import io.github.redislocks.fixture.Moment;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
@@ -330,7 +331,7 @@ class DrainTest extends FakeTime {
     void close_duringAForce_isWhatTheCallerIsTold() {
         other.lock();
         HeldCalls held = redis.hold(verb("locked")).whateverTheirTimeouts();
-        CompletableFuture<Boolean> forced = CompletableFuture.supplyAsync(lock::forceUnlock);
+        CompletableFuture<Boolean> forced = OwnThread.call(lock::forceUnlock);
         held.awaitParked(1, Duration.ofSeconds(20));
         whileTimePasses(locks::close);
         held.release();
@@ -344,8 +345,7 @@ class DrainTest extends FakeTime {
     @Test
     void close_duringAList_isWhatTheCallerIsTold() {
         HeldCalls held = redis.hold(verb("list")).whateverTheirTimeouts();
-        CompletableFuture<Long> counted =
-                CompletableFuture.supplyAsync(() -> locks.list("*").count());
+        CompletableFuture<Long> counted = OwnThread.call(() -> locks.list("*").count());
         held.awaitParked(1, Duration.ofSeconds(20));
         whileTimePasses(locks::close);
         held.release();

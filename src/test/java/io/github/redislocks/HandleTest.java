@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.state.HandleOwner;
 import java.time.Duration;
 import java.util.List;
@@ -27,7 +28,7 @@ class HandleTest extends FakeTime {
     }
 
     private static void onAnotherThread(Runnable action) {
-        CompletableFuture.runAsync(action, work -> new Thread(work).start()).join();
+        OwnThread.run(action).join();
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.client.Inside;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.lease.Renewals;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
@@ -13,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
@@ -181,7 +181,7 @@ class LockOptionsTest extends FakeTime {
         strict.lock();
         other.forceUnlock();
         pass(10_000);
-        CompletableFuture.runAsync(() -> strict.callWithLock(() -> null)).get(20, TimeUnit.SECONDS);
+        OwnThread.run(() -> strict.callWithLock(() -> null)).get(20, TimeUnit.SECONDS);
         assertThatThrownBy(strict::tryLock).isInstanceOf(LockLostException.class);
         assertThatThrownBy(strict::unlock).isInstanceOf(LockLostException.class);
         assertThat(strict.tryLock()).isTrue();

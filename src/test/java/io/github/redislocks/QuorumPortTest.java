@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.quorum.MajorityPoll;
 import io.github.redislocks.quorum.Poll;
 import io.github.redislocks.quorum.Quorum;
@@ -103,7 +104,7 @@ class QuorumPortTest {
         // No master would vote from now on: if the vote were withdrawn, the lock would be lost with it.
         List<HeldCalls> held = hold(call ->
                 call.script().name().equals("keep") || call.script().name().equals("vote"));
-        CompletableFuture<Outcome> asked = CompletableFuture.supplyAsync(this::heartbeat);
+        CompletableFuture<Outcome> asked = OwnThread.call(this::heartbeat);
         assertThat(asked.join().failure()).isNotNull();
         held.forEach(HeldCalls::release);
         await().atMost(SOON)
@@ -119,7 +120,7 @@ class QuorumPortTest {
     @Test
     void heartbeat_whileTheAttemptAsks_asksForNoVotes() throws Exception {
         List<HeldCalls> held = hold(script("vote"));
-        CompletableFuture<Reply> asked = CompletableFuture.supplyAsync(this::acquire);
+        CompletableFuture<Reply> asked = OwnThread.call(this::acquire);
         held.get(0).awaitParked(1, SOON);
         assertThat(heartbeat().reply()).isEqualTo(new Reply(Reply.UNASKED, List.of()));
         held.forEach(HeldCalls::release);
@@ -207,7 +208,7 @@ class QuorumPortTest {
     @Test
     void acquire_whileAnEarlierQuestionHangs_isNotTakenForALateOne() throws Exception {
         List<HeldCalls> held = hold(script("vote"));
-        CompletableFuture<Reply> asked = CompletableFuture.supplyAsync(this::acquire);
+        CompletableFuture<Reply> asked = OwnThread.call(this::acquire);
         held.get(0).awaitParked(1, SOON);
         assertThatThrownBy(() -> quorum.run(Scripts.acquire(attempt, times.date(0, SECOND), true, 0), SECOND / 20))
                 .isInstanceOf(RedisException.Unanswered.class);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.jedis.JedisRedis;
@@ -448,7 +449,7 @@ class ReplicaAcksTest extends FakeTime {
         Duration kept = Duration.ofMinutes(1);
         CompletableFuture<Boolean> result = async
                 ? handle.releaseAfterAsync(kept).toCompletableFuture()
-                : CompletableFuture.supplyAsync(() -> handle.releaseAfter(kept));
+                : OwnThread.call(() -> handle.releaseAfter(kept));
         held.awaitParked(1, Duration.ofSeconds(10));
         clock.advanceMillis(25);
         held.release();

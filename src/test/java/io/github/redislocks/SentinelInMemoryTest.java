@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.fixture.twin.TwinServers;
 import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.RedisException;
@@ -175,11 +176,9 @@ class SentinelInMemoryTest {
         redis.find("", TIMEOUT.toNanos());
         HeldCalls held = servers.clientsOf(OLD).get(0).hold(call -> true).whateverTheirTimeouts();
         var subscription = redis.subscribe("channel", TIMEOUT.toNanos());
-        CompletableFuture<String> message = CompletableFuture.supplyAsync(
-                subscription::next, work -> Threads.daemon("caller", work).start());
-        CompletableFuture<?> call = CompletableFuture.supplyAsync(
-                () -> redis.run(Scripts.locked(LockKeys.of("redis-locks", "job")), TIMEOUT.toNanos()),
-                work -> Threads.daemon("caller", work).start());
+        CompletableFuture<String> message = OwnThread.call(subscription::next);
+        CompletableFuture<?> call =
+                OwnThread.call(() -> redis.run(Scripts.locked(LockKeys.of("redis-locks", "job")), TIMEOUT.toNanos()));
         held.awaitParked(1, TIMEOUT);
         name(NEW, 2, FIRST, SECOND, THIRD);
         assertThatThrownBy(call::join).hasCauseInstanceOf(RedisException.Unanswered.class);

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.ForwardingRedis;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
@@ -86,12 +87,10 @@ class WithoutTimeTest extends FakeTime {
     }
 
     private boolean takes(WithoutTime kind, RedisLocks client, boolean several, LockOptions options) {
-        CompletableFuture<Boolean> taken = CompletableFuture.supplyAsync(() -> {
+        CompletableFuture<Boolean> taken = OwnThread.call(() -> {
             long began = clock.nanoTime();
             try {
                 return kind.takes(client, several, options);
-            } catch (InterruptedException e) {
-                throw new AssertionError(e);
             } finally {
                 lastedMillis = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - began);
             }

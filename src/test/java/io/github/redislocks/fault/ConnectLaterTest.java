@@ -9,6 +9,7 @@ import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.fixture.Logged;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.fixture.QuorumServers;
 import io.github.redislocks.fixture.RedisServer;
 import java.time.Duration;
@@ -45,7 +46,7 @@ class ConnectLaterTest {
                     assertThatThrownBy(lock::tryLock)
                             .isInstanceOf(LockUnavailableException.class)
                             .hasMessageContaining("No connection");
-                    CompletableFuture<Void> waiter = CompletableFuture.runAsync(() -> lock.runWithLock(() -> {}));
+                    CompletableFuture<Void> waiter = OwnThread.run(() -> lock.runWithLock(() -> {}));
                     await().until(() -> locks.countWaitingCalls() == 1);
                     server.restart();
                     assertThat(waiter.orTimeout(20, TimeUnit.SECONDS)).succeedsWithin(Duration.ofSeconds(20));

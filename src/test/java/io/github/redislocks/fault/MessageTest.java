@@ -11,6 +11,7 @@ import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.RedisRequestException;
 import io.github.redislocks.fixture.ClusterServers;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.SentinelServers;
 import io.github.redislocks.fixture.TlsServer;
@@ -169,7 +170,7 @@ class MessageTest {
     @Test
     void serverThatIsNoRedis() throws IOException {
         try (ServerSocket web = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
-            CompletableFuture<Void> served = CompletableFuture.runAsync(() -> serveOnce(web));
+            CompletableFuture<Void> served = OwnThread.run(() -> serveOnce(web));
             String address = "127.0.0.1:" + web.getLocalPort();
             connectSays("redis://" + address, address, "not how Redis answers", "check the host and the port");
             served.join();
@@ -249,7 +250,7 @@ class MessageTest {
                 RedisLocks locks = impatient(server.uri()).build()) {
             admin.configSet("lua-time-limit", "1");
             CompletableFuture<Object> endless =
-                    CompletableFuture.supplyAsync(() -> catchThrowable(() -> busy.eval("while true do end")));
+                    OwnThread.call(() -> catchThrowable(() -> busy.eval("while true do end")));
             RedisReentrantLock lock = locks.reentrantLock("job");
             await().until(() -> String.valueOf(catchThrowable(lock::tryLock)).contains("BUSY"));
             says(lock::tryLock, "\"job\" was not acquired", "BUSY", "SCRIPT KILL");

@@ -14,6 +14,7 @@ import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.fixture.ClusterServers;
 import io.github.redislocks.fixture.FaultyProxy;
 import io.github.redislocks.fixture.Logged;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.fixture.RedisServer;
 import io.github.redislocks.fixture.SentinelServers;
 import java.lang.management.ManagementFactory;
@@ -116,7 +117,7 @@ class OutageLogTest {
                 assertThatThrownBy(() -> lock.tryLock(100, TimeUnit.MILLISECONDS))
                         .isInstanceOf(LockUnavailableException.class)
                         .hasMessageContaining("STS is away");
-                CompletableFuture<Boolean> waiting = CompletableFuture.supplyAsync(() -> {
+                CompletableFuture<Boolean> waiting = OwnThread.call(() -> {
                     lock.lock();
                     lock.unlock();
                     return true;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.redis.RedisException;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -39,7 +40,7 @@ class QuorumSubscriptionTest extends OneMaster {
         long before = readers();
         QuorumSubscription subscription = QuorumSubscription.open(List.of(node), "channel", 10 * SECOND, full());
         assertThat(readers()).isEqualTo(before + 1);
-        CompletableFuture<String> next = CompletableFuture.supplyAsync(subscription::next);
+        CompletableFuture<String> next = OwnThread.call(subscription::next);
         assertThatThrownBy(subscription::close).isInstanceOf(OutOfMemoryError.class);
         assertThatThrownBy(next::join).hasCauseInstanceOf(RedisException.Unanswered.class);
         await().until(() -> readers() == before);

@@ -13,6 +13,7 @@ import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.testkit.InMemoryLocks;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -157,7 +158,7 @@ class RedisLocksProviderTest {
         };
         LockProvider provider = new RedisLocksProvider(memory.newClient(builder -> builder.listener(listener)));
         memory.unavailable();
-        CompletableFuture<Optional<SimpleLock>> lock = CompletableFuture.supplyAsync(() -> provider.lock(atMost(HOUR)));
+        CompletableFuture<Optional<SimpleLock>> lock = OwnThread.call(() -> provider.lock(atMost(HOUR)));
         assertThat(tried.await(10, TimeUnit.SECONDS)).isTrue();
         memory.available();
         assertThat(lock.get(10, TimeUnit.SECONDS)).isPresent();

@@ -8,11 +8,11 @@ import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockOptions;
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.testkit.InMemoryLocks;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -272,7 +272,7 @@ class LockedAttributesTest {
                 .hasMessageContaining("stock:a");
         assertThat(elsewhere.reentrantLock("order:1").isLocked()).isFalse();
         stock.unlock();
-        assertThat(CompletableFuture.supplyAsync(() -> job.sell("a", 1)).get(20, TimeUnit.SECONDS))
+        assertThat(OwnThread.call(() -> job.sell("a", 1)).get(20, TimeUnit.SECONDS))
                 .containsExactly(true, true);
     }
 

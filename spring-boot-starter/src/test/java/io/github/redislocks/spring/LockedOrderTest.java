@@ -8,6 +8,7 @@ import io.github.redislocks.LockListener;
 import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.testkit.InMemoryLocks;
 import jakarta.validation.ConstraintViolation;
 import jakarta.validation.ConstraintViolationException;
@@ -284,7 +285,7 @@ class LockedOrderTest {
     @Test
     void retry_seesABusyLock() throws Exception {
         another.lock();
-        CompletableFuture<Integer> call = CompletableFuture.supplyAsync(() -> shop.retried(1));
+        CompletableFuture<Integer> call = OwnThread.call(() -> shop.retried(1));
         assertThat(context.getBean(Semaphore.class).tryAcquire(2, 20, TimeUnit.SECONDS))
                 .as("tried again")
                 .isTrue();

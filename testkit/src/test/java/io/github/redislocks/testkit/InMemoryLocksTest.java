@@ -22,6 +22,7 @@ import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.client.ClientAccess;
 import io.github.redislocks.client.LockClient;
 import io.github.redislocks.fixture.Busy;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -118,13 +119,7 @@ class InMemoryLocksTest {
     @ValueSource(longs = {120_000, 119_500})
     void advance_wakesWhoWaitsForThatTime_andLeavesHimTheRestOfALongerOne(long millis) throws Exception {
         other.lock();
-        CompletableFuture<Boolean> tried = CompletableFuture.supplyAsync(() -> {
-            try {
-                return lock.tryLock(2, TimeUnit.MINUTES);
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-            }
-        });
+        CompletableFuture<Boolean> tried = OwnThread.call(() -> lock.tryLock(2, TimeUnit.MINUTES));
         await().until(() -> locks.inspect("job").queueLength() == 1);
         memory.advance(Duration.ofMillis(millis));
         assertThat(tried.get(10, TimeUnit.SECONDS)).isFalse();
@@ -336,7 +331,7 @@ class InMemoryLocksTest {
     }
 
     @Test
-    void stopClock_tryOfALockThatAPausedClientKeeps_waitsForTheTimeOfAnAnswer() {
+    void stopClock_tryOfALockThatAPausedClientKeeps_waitsForTheTimeOfAnAnswer() throws Exception {
         FencedLock kept = locks.reentrantLock(
                 "job", LockOptions.defaults().lease(Duration.ofHours(1)).residency(Duration.ofMinutes(1)));
         // A lock is kept only after its client has subscribed, so that others can ask for the lock.
@@ -347,12 +342,12 @@ class InMemoryLocksTest {
         });
         memory.stopClock();
         memory.pause(locks);
-        CompletableFuture<Boolean> tried = CompletableFuture.supplyAsync(other::tryLock);
-        await().until(() -> {
-            memory.advance(Duration.ofSeconds(1));
-            return tried.isDone();
-        });
-        assertThat(tried.join()).isFalse();
+        CompletableFuture<Boolean> tried = OwnThread.call(other::tryLock);
+        await().until(() -> others.countWaitingCalls() == 1);
+        memory.advance(Duration.ofMillis(999));
+        assertThat(tried).isNotDone();
+        memory.advance(Duration.ofMillis(1));
+        assertThat(tried.get(10, TimeUnit.SECONDS)).isFalse();
         memory.resume(locks);
     }
 

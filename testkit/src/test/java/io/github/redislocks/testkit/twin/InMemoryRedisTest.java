@@ -3,6 +3,7 @@ package io.github.redislocks.testkit.twin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.fixture.Snippets;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
@@ -186,7 +187,7 @@ class InMemoryRedisTest {
     @Test
     void hold_released_runsThen() {
         HeldCalls held = redis.hold(call -> true);
-        CompletableFuture<Reply> reply = CompletableFuture.supplyAsync(() -> redis.run(ADD, TIMEOUT));
+        CompletableFuture<Reply> reply = OwnThread.call(() -> redis.run(ADD, TIMEOUT));
         held.awaitParked(1, LIMIT);
         assertThat(redis.hash("k")).isEmpty();
         held.release();
@@ -256,7 +257,7 @@ class InMemoryRedisTest {
     @ValueSource(booleans = {true, false})
     void next_subscriptionEnds_throws(boolean byItsReader) {
         Redis.Subscription subscription = redis.subscribe("c", TIMEOUT);
-        CompletableFuture<String> next = CompletableFuture.supplyAsync(subscription::next);
+        CompletableFuture<String> next = OwnThread.call(subscription::next);
         if (byItsReader) {
             subscription.close();
         } else {
@@ -284,7 +285,7 @@ class InMemoryRedisTest {
     @Test
     void close_failsLaterCallsAndReleasesHeldOnes() {
         HeldCalls held = redis.hold(call -> true);
-        CompletableFuture<Reply> reply = CompletableFuture.supplyAsync(() -> redis.run(ADD, TIMEOUT));
+        CompletableFuture<Reply> reply = OwnThread.call(() -> redis.run(ADD, TIMEOUT));
         held.awaitParked(1, LIMIT);
         redis.close();
         assertThat(reply).failsWithin(LIMIT);
@@ -314,7 +315,7 @@ class InMemoryRedisTest {
     @Test
     void run_manyThreads_noUpdateIsLost() {
         List<CompletableFuture<Void>> threads = IntStream.range(0, 4)
-                .mapToObj(thread -> CompletableFuture.runAsync(() -> {
+                .mapToObj(thread -> OwnThread.run(() -> {
                     for (int i = 0; i < 2_000; i++) {
                         redis.run(ADD, TIMEOUT);
                     }
