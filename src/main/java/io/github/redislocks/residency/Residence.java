@@ -155,8 +155,11 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     public void begin(Hold acquired) {
         // Set the lease first, so that the residence has it after any error that follows.
         lease.set(acquired);
+        Usage before = usage;
         usage = new Usage(acquired);
         turn.beginSlice(clock.nanoTime());
+        // The thread that declared the loss of the lease before may find neither that lease nor its use any more.
+        tellUnlocked(before);
     }
 
     /** Notes that a lease has ended. Any thread may call this, and repeat it. */
@@ -299,16 +302,15 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         if (use == null || next == 0) {
             return null;
         }
-        long before = use.lastToken();
-        ThreadHold made = new ThreadHold(from, owner, next, before == 0 && from.previousLost, now);
-        use.gave(next);
+        ThreadHold made = new ThreadHold(from, owner, next, use.lastToken() == 0 && from.previousLost, now);
         holding = made;
         // Check again: a thread that declared the loss before the line above saw no holder.
         if (!from.isOpen()) {
-            use.tookBack(before);
             holding = null;
             return null;
         }
+        // Give the token after the check, so that no loss is reported for a token that no thread got.
+        use.gave(next);
         made.begin();
         return made;
     }
@@ -353,7 +355,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
             losses.add(hold);
             Usage use = usage;
             if (use != null) {
-                use.lost(hold);
+                use.told();
             }
             end(hold);
         }
@@ -372,16 +374,26 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
             losses.ended(local);
         }
         losses.endTurn(from);
-        // Read the use before forget(): after that, the next lease may begin, with a use of its own.
-        Usage use = local == null && reason == LockLost.Reason.TAKEN ? usage(from) : null;
         if (!forget(from)) {
             return FollowUp.LATER;
         }
-        LockLost unlocked = use == null ? null : use.lossOfUnlocked(reason);
-        if (unlocked != null) {
-            losses.tell(unlocked, from);
-        }
+        // If the next lease has begun meanwhile, its beginning has notified the listeners.
+        tellUnlocked(usage(from));
         return FollowUp.DONE;
+    }
+
+    /**
+     * Notifies the listeners of the loss of a lease, if nobody has and a thread that has unlocked may have had the lock
+     * at that time. Two threads may call this at once: listeners are notified once for each lease.
+     */
+    private void tellUnlocked(@Nullable Usage use) {
+        if (use != null) {
+            LockLost loss = use.lossOfUnlocked();
+            if (loss != null) {
+                losses.tell(loss, use.lease);
+                use.told();
+            }
+        }
     }
 
     /** Forgets a lease that was lost; returns false while a thread's hold under the lease has not ended. */

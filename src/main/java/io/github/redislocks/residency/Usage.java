@@ -24,11 +24,11 @@ final class Usage {
     private static final AtomicLongFieldUpdater<Usage> UNLOCKED =
             AtomicLongFieldUpdater.newUpdater(Usage.class, "unlockedNanos");
 
-    private final Hold lease;
+    final Hold lease;
     /** The token of the last thread; 0 before the first. */
     private volatile long lastToken;
-    /** The token of the last thread that lost the lock, so that listeners were notified; 0 if none did. */
-    private volatile long lostToken;
+    /** Whether the loss of the lease was reported. */
+    private volatile boolean told;
     /** When the last request that made Redis confirm the lease was sent. */
     private volatile long confirmedNanos;
     /** When the last thread unlocked, or the lease began. */
@@ -81,11 +81,6 @@ final class Usage {
         LAST.lazySet(this, token);
     }
 
-    /** Notes that a thread did not get its token after all. */
-    void tookBack(long before) {
-        lastToken = before;
-    }
-
     /** The number of times that threads acquired the lock: each has one token more than the one before it. */
     long acquisitions() {
         long last = lastToken;
@@ -107,20 +102,21 @@ final class Usage {
         return unlockedNanos;
     }
 
-    /** Notes that a thread lost the lock, and listeners are notified of that. */
-    void lost(ThreadHold hold) {
-        lostToken = hold.token;
+    /** Notes that the loss of the lease was reported. */
+    void told() {
+        told = true;
     }
 
     /**
-     * The loss of the lease, reported for the last thread that unlocked after Redis had last confirmed the lease. Null
-     * if no thread did.
+     * The loss of the lease, to be reported for the last thread that unlocked after Redis had last confirmed the lease.
+     * Null if no thread did, if no other client ended the lease, or if the loss was reported. Call when no thread's
+     * hold under the lease is left.
      */
     @Nullable
-    LockLost lossOfUnlocked(LockLost.Reason reason) {
-        long token = lastToken;
-        return token != lostToken && unlockedNanos - confirmedNanos > 0
-                ? LockLost.of(lease.keys().name(), token, "a thread that has unlocked it since", reason)
+    LockLost lossOfUnlocked() {
+        LockLost.Reason reason = lease.lossReason();
+        return reason == LockLost.Reason.TAKEN && !told && unlockedNanos - confirmedNanos > 0
+                ? LockLost.of(lease.keys().name(), lastToken, "a thread that has unlocked it since", reason)
                 : null;
     }
 }

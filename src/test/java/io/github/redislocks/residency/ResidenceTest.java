@@ -8,10 +8,12 @@ import io.github.redislocks.LossListener;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Keeper;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Timing;
@@ -24,9 +26,11 @@ import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** The turns of threads: how those that come back and those that wait share them. */
 @Timeout(30)
+@Isolated("It looks at what all threads log")
 class ResidenceTest {
 
     private static final long SLICE_MICROS = Timing.SLICE_NANOS / 1_000;
@@ -55,11 +59,14 @@ class ResidenceTest {
     };
 
     private final Queue<LockLost> told = new ConcurrentLinkedQueue<>();
+    /** An event while the loss of a lease is being handled. */
+    private Runnable duringLoss = () -> {};
+
     private final Residence residence = new Residence(clock, "client:r1", LockKeys.of("p", "a"), losses(), new Holds());
 
     private ThreadLosses losses() {
         EventNotifier events = new EventNotifier(LossListener.to(told::add));
-        return new ThreadLosses(new Losses(time, (keys, attempt) -> {}, events, () -> {}));
+        return new ThreadLosses(new Losses(time, (keys, attempt) -> duringLoss.run(), events, () -> {}));
     }
 
     private static void uninterrupted(CountDownLatch latch) {
@@ -128,21 +135,56 @@ class ResidenceTest {
         lease.lose(LockLost.Reason.TAKEN);
         assertThat(residence.take(lease, new Owner("client:1"), 1_000_000)).isNull();
         residence.lost(lease, LockLost.Reason.TAKEN);
-        await().until(() -> !told.isEmpty());
-        assertThat(told).singleElement().extracting(LockLost::token).isEqualTo(5L);
+        assertTold(5L);
+    }
+
+    /** A thread has a hold under a lease, and has begun to release it, when the lease is lost. */
+    private ThreadHold unlockingUnderALostLease() {
+        assertThat(residence.turn.tryTake()).isTrue();
+        Hold lease = beginLease(5);
+        ThreadHold local = begun(residence.take(lease, new Owner("client:1"), 0));
+        lease.lose(LockLost.Reason.TAKEN);
+        return local;
+    }
+
+    private void assertTold(Long... tokens) {
+        await().until(() -> told.size() >= tokens.length);
+        assertThat(told).extracting(LockLost::token).containsExactly(tokens);
     }
 
     @Test
-    void lossOfALease_isNoneOfAThreadThatHasUnlockedUnderTheNext() {
-        Hold first = useNewLease(5);
-        first.lose(LockLost.Reason.TAKEN);
-        residence.ended(first);
-        Hold second = useNewLease(20);
-        residence.lost(first, LockLost.Reason.TAKEN);
-        second.lose(LockLost.Reason.TAKEN);
-        residence.lost(second, LockLost.Reason.TAKEN);
-        await().until(() -> !told.isEmpty());
-        assertThat(told).singleElement().extracting(LockLost::token).isEqualTo(20L);
+    void lossOfALease_thatOverlapsAnUnlock_isTold() {
+        ThreadHold local = unlockingUnderALostLease();
+        duringLoss = () -> residence.passOn(local, 1_000_000);
+        assertThat(residence.lost(local.lease, LockLost.Reason.TAKEN)).isEqualTo(Keeper.FollowUp.DONE);
+        assertTold(5L);
+    }
+
+    @Test
+    void lossOfALease_whoseThreadUnlocks_andLocksBeforeTheLossIsHandledAgain_isTold() {
+        ThreadHold local = unlockingUnderALostLease();
+        assertThat(residence.lost(local.lease, LockLost.Reason.TAKEN)).isEqualTo(Keeper.FollowUp.LATER);
+        residence.passOn(local, 1_000_000);
+        useNewLease(20);
+        assertTold(5L);
+    }
+
+    @Test
+    void lossOfALease_thatIsHandledBeforeOrAfterTheNextBegins_isToldOnce() {
+        String log = Logged.by(() -> {
+            Hold first = useNewLease(5);
+            first.lose(LockLost.Reason.TAKEN);
+            Hold second = useNewLease(20);
+            residence.lost(first, LockLost.Reason.TAKEN);
+            second.lose(LockLost.Reason.TAKEN);
+            residence.lost(second, LockLost.Reason.TAKEN);
+            Hold third = useNewLease(40);
+            third.lose(LockLost.Reason.TAKEN);
+            residence.lost(third, LockLost.Reason.TAKEN);
+            assertTold(5L, 20L, 40L);
+            await().until(() -> Logged.soFar().contains("token 40"));
+        });
+        assertThat(log).containsOnlyOnce("token 5)").containsOnlyOnce("token 20)");
     }
 
     @Test
