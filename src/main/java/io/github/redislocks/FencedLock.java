@@ -30,7 +30,7 @@ public interface FencedLock extends LeasedLock<LockHandle> {
      *
      * @param lease 100 ms to 24 h
      * @throws IllegalArgumentException if the lease is shorter or longer
-     * @throws IllegalStateException if the {@link Locks} that it came from is closed
+     * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
      */
     void lock(Duration lease);
@@ -40,7 +40,7 @@ public interface FencedLock extends LeasedLock<LockHandle> {
      *
      * @throws IllegalArgumentException if the lease is shorter than 100 ms or longer than 24 h
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
-     * @throws IllegalStateException if the {@link Locks} that it came from is closed
+     * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
      */
     void lockInterruptibly(Duration lease) throws InterruptedException;
@@ -50,7 +50,7 @@ public interface FencedLock extends LeasedLock<LockHandle> {
      *
      * @throws IllegalArgumentException if the lease is shorter than 100 ms or longer than 24 h
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
-     * @throws IllegalStateException if the {@link Locks} that it came from is closed
+     * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if it is unknown whether the lock is busy, since Redis did not answer or refused
      */
     boolean tryLock(Duration wait, Duration lease) throws InterruptedException;
@@ -83,7 +83,7 @@ public interface FencedLock extends LeasedLock<LockHandle> {
     /**
      * Whether any thread of any JVM holds the lock. Asks Redis.
      *
-     * @throws IllegalStateException if the {@link Locks} that it came from is closed
+     * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if Redis does not answer
      */
     boolean isLocked();
@@ -98,7 +98,7 @@ public interface FencedLock extends LeasedLock<LockHandle> {
      * may work at once.
      *
      * @return whether there was a hold
-     * @throws IllegalStateException if the {@link Locks} that it came from is closed
+     * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if Redis does not answer
      */
     boolean forceUnlock();

@@ -102,7 +102,7 @@ public interface Handle extends AutoCloseable {
      * if (turn.isPresent()) {
      *     try (LockHandle held = turn.get()) {
      *         job.run();
-     *         held.releaseAfter(Duration.ofSeconds(50)); // of a minute
+     *         held.releaseAfter(Duration.ofSeconds(50)); // the job is due once a minute
      *     }
      * }
      * }</pre>

@@ -127,7 +127,7 @@ public final class JedisServers {
     }
 
     /**
-     * Makes the connections' owner, a {@link Redis}.
+     * Makes the {@link Redis} that owns the connections.
      *
      * @param restartDelay how long a master of a quorum gives no votes after its start; null for the default
      */

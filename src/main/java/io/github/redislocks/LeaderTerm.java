@@ -55,9 +55,9 @@ public interface LeaderTerm {
     boolean isStopping();
 
     /**
-     * Waits until the work should end, at most for the given time: as the pause between two steps of the work. After
-     * this method has returned true to the thread of the work, the library does not interrupt that thread any more, and
-     * clears its own interrupt if there was one, so that the thread can finish undisturbed.
+     * Waits until the work should end, at most for the given time. Use it as the pause between two steps of the work.
+     * After this method has returned true to the thread of the work, the library does not interrupt that thread any
+     * more, and clears its own interrupt if there was one, so that the thread can finish undisturbed.
      *
      * @param time how long to wait; zero or less to return at once
      * @return whether the work should end

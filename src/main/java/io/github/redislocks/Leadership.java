@@ -30,9 +30,9 @@ import java.util.function.Supplier;
  * leadership.close();
  * }</pre>
  *
- * <p>A candidate that waits needs no thread; a term has a thread of its own. The lock is held, and renewed, until the
- * work has returned, even if the work takes long to return after it was asked to stop, and this object begins no second
- * term before. If the lock is lost, the work is asked to stop before another candidate can be elected, with the
+ * <p>A candidate that waits needs no thread; a term has a thread of its own. The lock is held and renewed until the
+ * work has returned, however long that takes after the work was asked to stop. Only then can this candidate begin
+ * another term. If the lock is lost, the work is asked to stop before another candidate can be elected, with the
  * exceptions that {@link LockHandle#lost()} names. If the work goes on nevertheless, it runs beside that of the next
  * leader; a resource can tell them apart by the {@link LeaderTerm#fencingToken()}, since the next leader's is greater.
  *
@@ -43,7 +43,7 @@ import java.util.function.Supplier;
  */
 public final class Leadership implements AutoCloseable {
 
-    /** The agenda for the candidates of a {@link Locks} that has none of its own. */
+    /** The agenda for the candidates of a {@link Locks} that has no agenda of its own. */
     static final Agenda SHARED = agenda(Clock.SYSTEM, Threads.DAEMONS);
 
     private static final Log LOG = Loggers.LEADERSHIP;

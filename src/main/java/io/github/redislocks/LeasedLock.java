@@ -37,7 +37,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A try with a time of zero or less takes a free lock only. It works the same by every way: it blocks only until
  * Redis answers, for one command timeout at most, and asks a client that keeps the lock without using it to release the
- * lock. It leaves a fair lock to the threads that wait for it, except by {@link #tryLock()}, as with the JDK's lock.
+ * lock. A try leaves a fair lock to the threads that wait for the lock; only {@link #tryLock()} takes it before them,
+ * as the JDK's does.
  *
  * <p>Every way that asks Redis throws {@link IllegalStateException} once the {@link Locks} is closed. It throws
  * {@link LockUnavailableException} if Redis stays away, so that it is unknown whether the lock is busy: a call that
@@ -84,8 +85,8 @@ public interface LeasedLock<H extends Handle> extends Lock {
      * Whether the previous holder did not release the lock: it crashed, lost the lock, or was forced to give it up. The
      * state that the lock protects may then be half changed. The result may be true for a holder that did release; it
      * is never false for a holder that did not, as long as Redis keeps its data. An unlock that reached Redis in time
-     * is a release, even if its answer came so late that the holder had to report a loss, because the holder had
-     * finished by then.
+     * counts as a release, since the holder had finished by then, even if the reply came so late that the holder
+     * reported a loss.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
      * @throws LockLostException if the calling thread held the lock and has lost it
@@ -242,9 +243,8 @@ public interface LeasedLock<H extends Handle> extends Lock {
      *
      * @throws E if the action throws it; if the lock was lost as well, the {@link LockLostException} is a suppressed
      *     exception of the action's exception
-     * @throws LockLostException if the lock was lost before the action had ended; even if the action then threw an
-     *     {@link InterruptedException} because the loss interrupted it, which then is a suppressed exception of this
-     *     one
+     * @throws LockLostException if the lock was lost before the action had ended. If the loss interrupted the action,
+     *     the action's {@link InterruptedException} is a suppressed exception of this one
      * @throws InterruptedException if the thread is interrupted on entry or while it waits for the lock; the action did
      *     not run, and nothing is left in Redis
      * @throws IllegalStateException if the {@link Locks} is closed

@@ -8,8 +8,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The event that a client has released a lock in Redis that it kept for its threads by its
- * {@link RedisLocksBuilder#residency residency}: {@link LockListener#givenUp}.
+ * The event that a client has released a lock that it kept for its threads by its {@link RedisLocksBuilder#residency
+ * residency}: {@link LockListener#givenUp}.
  *
  * <pre>{@code
  * public void givenUp(LockGivenUp event) {

@@ -346,7 +346,7 @@ public final class LockInspection {
 
         /**
          * How long Redis keeps the hold if nobody renews it. A client that keeps the lock for its threads renews it;
-         * only that client knows for how long it does so without a use of the lock.
+         * only that client knows for how long it renews an unused lock.
          */
         public Duration remainingLease() {
             return remainingLease;

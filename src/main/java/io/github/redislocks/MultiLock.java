@@ -46,7 +46,7 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
      * Acquires all locks, and waits for them as long as necessary. An interrupt does not end the wait; the interrupt
      * flag stays set.
      *
-     * @throws IllegalStateException if the {@link Locks} that it came from is closed
+     * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
      */
     @Override
@@ -56,7 +56,7 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
      * As {@link #lock()}, but an interrupt ends the wait, and then leaves no hold and no waiter in Redis.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
-     * @throws IllegalStateException if the {@link Locks} that it came from is closed
+     * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
      */
     @Override
@@ -66,7 +66,7 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
      * Acquires all locks if all are free now. Blocks only until Redis answers its requests: one request for all locks,
      * or one for each lock until one is busy; for each request one command timeout at most.
      *
-     * @throws IllegalStateException if the {@link Locks} that it came from is closed
+     * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if Redis did not answer or refused, so that it is unknown whether the locks are
      *     free
      */
@@ -79,7 +79,7 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
      * {@link #tryLock()} does.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
-     * @throws IllegalStateException if the {@link Locks} that it came from is closed
+     * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if it is unknown whether one of the locks is busy
      */
     @Override

@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  *         .build();
  * }</pre>
  *
- * <p>A method that takes a value rejects one that cannot work, and {@link #build()} rejects values that cannot work
- * together, both with {@link IllegalArgumentException} and before anything is sent.
+ * <p>Each method rejects a value that cannot work, and {@link #build()} rejects values that cannot work together. Both
+ * throw {@link IllegalArgumentException}, before anything is sent.
  *
  * @since 0.1.0
  */
@@ -190,11 +190,12 @@ public final class RedisLocksBuilder {
     /**
      * Sets how long Redis remembers the last token of a free lock, and whether its last hold was released: at least
      * half of this time, and at most this time plus the lease of that hold. The memory takes about 200 bytes for each
-     * name, so 2 GB for ten million names a day. Afterwards the next token comes from the server's clock alone. It is
-     * still greater unless the clock was set back by more than that time, or the lock has moved to a server whose clock
-     * is behind by more; and {@code previousHolderLost()} knows nothing about the previous holder. All clients must
-     * have the same setting. While they differ, for instance during a rolling deployment, a loss that is up to an hour
-     * old may be forgotten, so that {@code previousHolderLost()} misses it and waiters in Conditions stay asleep.
+     * name, so 2 GB for ten million names a day. Afterwards the next token comes from the server's clock alone. That
+     * token is still greater, unless the clock was set back by more than that time or the lock has moved to a server
+     * whose clock is behind by more; and {@code previousHolderLost()} knows nothing about the previous holder. All
+     * clients must have the same setting. While they differ, for instance during a rolling deployment, a loss that is
+     * up to an hour old may be forgotten, so that {@code previousHolderLost()} misses it and waiters in Conditions stay
+     * asleep.
      *
      * @param time at least a minute and four leases (on a quorum four times the {@code restartDelay}); at most, and by
      *     default, 100,000 s
@@ -327,11 +328,11 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets whether {@link #build()} returns without a Redis that is not available, after it has waited for
+     * Sets whether {@link #build()} returns even though Redis is not available, after it has waited for
      * {@link #connectWithin}. Until Redis is available, calls behave as during an outage that began with
-     * {@link #build()}; then they work, and a log entry says so. If the server refuses permanently, for instance
-     * because of a wrong password, {@link #build()} throws as without this setting; a refusal after {@link #build()} is
-     * logged.
+     * {@link #build()}. Once Redis is available, calls work, and a log entry says so. If the server refuses
+     * permanently, for instance because of a wrong password, {@link #build()} throws as without this setting; a refusal
+     * after {@link #build()} is logged.
      *
      * <pre>{@code
      * RedisLocks locks = RedisLocks.builder().uri(uri).connectLater(true).build();
@@ -395,7 +396,7 @@ public final class RedisLocksBuilder {
      *
      * @throws IllegalArgumentException if settings cannot work together
      * @throws LockUnavailableException if the server does not answer, for the time of {@link #connectWithin}; if the
-     *     server refuses; or if the calling thread is interrupted meanwhile, whose interrupt flag stays set
+     *     server refuses; or if the calling thread is interrupted meanwhile; its interrupt flag stays set
      * @throws UnsupportedOperationException for {@link #watchDeletions} or {@link #residency} on a quorum
      * @throws IllegalStateException if the {@link #threadFactory} makes no thread, or a virtual one
      */

@@ -242,7 +242,7 @@ public final class RedisReentrantLock implements FencedLock {
      *
      * @throws IllegalArgumentException if the Condition belongs to another lock
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     * @throws LockLostException if it did and has lost it
+     * @throws LockLostException if the calling thread held the lock and has lost it
      */
     public boolean hasWaiters(Condition condition) {
         return !getWaitingThreads(condition).isEmpty();
@@ -253,7 +253,7 @@ public final class RedisReentrantLock implements FencedLock {
      *
      * @throws IllegalArgumentException if the Condition belongs to another lock
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     * @throws LockLostException if it did and has lost it
+     * @throws LockLostException if the calling thread held the lock and has lost it
      */
     public int getWaitQueueLength(Condition condition) {
         return getWaitingThreads(condition).size();
@@ -264,7 +264,7 @@ public final class RedisReentrantLock implements FencedLock {
      *
      * @throws IllegalArgumentException if the Condition belongs to another lock
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
-     * @throws LockLostException if it did and has lost it
+     * @throws LockLostException if the calling thread held the lock and has lost it
      */
     public Collection<Thread> getWaitingThreads(Condition condition) {
         Objects.requireNonNull(condition, "condition");
