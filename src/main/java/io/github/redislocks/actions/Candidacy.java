@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 public final class Candidacy extends Agenda.Matter {
 
     private static final Log LOG = Loggers.LEADERSHIP;
-    /** As long as the longest pause. Work that fails after a longer time begins with the shortest pause again. */
+    /** The longest pause. If work ran for longer than this before it failed, the shortest pause is next. */
     private static final long LONG_NANOS = TimeUnit.SECONDS.toNanos(30);
     /**
      * A failure that comes later than this after the last one counts as a new outage. Longer than a pause and a

@@ -42,8 +42,8 @@ public final class HandledWork {
     }
 
     /**
-     * Unlocks at the end of a thread's work. Made before the lock is acquired, so that after an error in making it no
-     * lock is held.
+     * Unlocks at the end of a thread's work. Made before the lock is acquired: if an error prevents that, no lock is
+     * held.
      */
     @FunctionalInterface
     public interface Unlock extends AutoCloseable {

@@ -41,8 +41,7 @@ public final class Term implements LeaderTerm, Runnable {
     }
 
     /**
-     * Whether the caller is the first to claim the term: either its own thread, or the thread that failed to start that
-     * one.
+     * Whether the caller is the first to claim the term: either its own thread, or the thread that failed to start it.
      */
     boolean claim() {
         return claimed.compareAndSet(false, true);

@@ -57,7 +57,7 @@ final class Closing {
     private final List<Call> leaves = new ArrayList<>();
     /** When draining ended: all holds had ended, or the time was over. */
     private long drainedNanos;
-    /** The steps of the close. Made with the client, since there may be no memory left at its end. */
+    /** The steps of the close. Made together with the client, since there may be no memory when the client closes. */
     private final Steps steps;
 
     Closing(RedisAccess access, WaitingParts parts, AsyncAcquisitions async, Residences residences, BackgroundLog log) {
@@ -144,9 +144,9 @@ final class Closing {
 
     /**
      * Whether a thread has a hold, or a call that may lead to one. Checks the calls first, since a call ends after its
-     * hold exists. With a Condition it is the reverse: a hold that a thread gives up ends after the call exists that
-     * will get it back. So if such a call has begun during the checks, both checks may have missed it, and this returns
-     * true.
+     * hold exists. With a Condition the order is the reverse: the call that will get the hold back begins before the
+     * hold ends. So if such a call has begun during the checks, both checks may have missed the thread, and this method
+     * returns true.
      */
     private boolean isInUse() {
         long before = attempts.begunInConditions();

@@ -107,8 +107,8 @@ public final class FailoverGuard {
     }
 
     /**
-     * Has the server checked in the background, once it is available. Until then, calls themselves find out whether it
-     * is.
+     * Has the server checked in the background, once it is available. Until then, calls themselves find out whether the
+     * server is available.
      */
     public void lookLater() {
         monitored.connected();
@@ -159,8 +159,8 @@ public final class FailoverGuard {
     }
 
     /**
-     * The first objection of any server to watching keys; null if there is none. If there are several servers, one that
-     * does not answer now is left out, as it would be later.
+     * The first objection of any server to watching keys; null if there is none. If there are several servers, a server
+     * that does not answer is left out.
      */
     private @Nullable String objectionToWatching() {
         List<? extends Redis> servers = redis.servers();
@@ -223,8 +223,8 @@ public final class FailoverGuard {
     }
 
     /**
-     * Runs the check, and repeats it if a failover replaced the master meanwhile, since a failover is no reason not to
-     * start.
+     * Runs the check, and repeats it if a failover replaced the master meanwhile, since a failover must not make the
+     * start fail.
      */
     private Reply checked(Call check) {
         long deadline = clock.nanoTime() + settings.commandTimeoutNanos();

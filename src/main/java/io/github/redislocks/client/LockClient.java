@@ -265,7 +265,7 @@ public final class LockClient {
         }
         renewals.isInUse(own.leaseMillis());
         if (own.maxHoldMillis() > 0) {
-            // The time cuts longer leases, so leases of this length are in use.
+            // The maxHold cuts longer leases, so leases of its length are in use.
             renewals.isInUse(own.maxHoldMillis());
         }
         return residences.lock(engine, LockKeys.of(settings.keyPrefix(), name), fair, own);

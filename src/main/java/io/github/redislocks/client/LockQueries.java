@@ -118,7 +118,7 @@ public final class LockQueries {
         return true;
     }
 
-    /** If this client has the hold that a request of that time found, ends it at once. */
+    /** If this client has the hold that a request, sent at {@code sentNanos}, has found, ends the hold at once. */
     private void endHere(LockKeys keys, Inspections.Held seen, long sentNanos) {
         for (Hold hold : holds.all()) {
             boolean same = hold.attempt == seen.attempt() && hold.owner.id.equals(seen.owner());

@@ -32,7 +32,7 @@ public final class Log {
         write(Level.ERROR, format, arguments, null);
     }
 
-    /** As above, without arguments. Allocates nothing outside the guard, so that a full heap causes no error either. */
+    /** Logs an error of the library. Allocates nothing outside the guard, so that a full heap causes no error. */
     public void error(String message, Throwable thrown) {
         write(Level.ERROR, message, NONE, thrown);
     }

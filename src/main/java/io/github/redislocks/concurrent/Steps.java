@@ -38,7 +38,7 @@ public final class Steps {
         rethrow(first);
     }
 
-    /** As above, but without an iterator, and so without an allocation, since the heap may be full. */
+    /** As {@link #forEach(Iterable, Consumer)}, but without an iterator, since the heap may be full. */
     public static <T> void forEach(List<? extends T> elements, Consumer<T> step) {
         Throwable first = null;
         for (int i = 0; i < elements.size(); i++) {

@@ -140,7 +140,7 @@ public final class AsyncAcquisitions {
         if (first != null) {
             next = first.behind;
             first.behind = null;
-            // From here on a signal puts the acquisition into the list again, which it has just left.
+            // The acquisition has left the list: from here on a signal adds it again.
             first.queued.set(false);
             first.advance();
             return;
@@ -210,7 +210,7 @@ public final class AsyncAcquisitions {
         };
 
         private volatile boolean cancelled;
-        /** Set by the caller's thread, which begins the first attempt, since the order of calls counts. */
+        /** Set by the caller's thread, which begins the first attempt, so that the order of calls is kept. */
         private volatile boolean begun;
         /**
          * The present attempt. This and all fields below are used by the caller's thread until {@link #begun} is set,
@@ -225,7 +225,7 @@ public final class AsyncAcquisitions {
         private long atNanos;
 
         private volatile boolean ended;
-        /** An error of which the caller has still to be told; or null. */
+        /** An error that has still to be reported to the caller; or null. */
         private @Nullable Throwable met;
         /** The next acquisition in the list of signalled ones. */
         private @Nullable Pending behind;
@@ -272,7 +272,7 @@ public final class AsyncAcquisitions {
                     step();
                 }
             } catch (Throwable e) {
-                // There may be no memory now to tell the caller. Keep the error: the next advance() tells the caller.
+                // There may be no memory now to report the error. Keep it: the next advance() reports it.
                 met = e;
                 run();
                 strand();
@@ -282,7 +282,7 @@ public final class AsyncAcquisitions {
 
         /** After an error: leaves the attempt, and a hold that the caller will not get, to the watchdog. */
         private void strand() {
-            // The acquisition first: it notes that a request may have run, which the watchdog needs to know.
+            // Strand the acquisition first: it notes that a request may have run, which the watchdog needs to know.
             if (acquisition != null) {
                 acquisition.strand();
             }
@@ -405,7 +405,7 @@ public final class AsyncAcquisitions {
             acquisition = null;
         }
 
-        /** Ends the acquisition; returns true if no other result has been told. */
+        /** Ends the acquisition; returns true if no other result was reported. */
         private boolean isFirstResult() {
             open.remove(this);
             return told.compareAndSet(false, true);

@@ -279,8 +279,8 @@ public final class Conditions {
         }
 
         /**
-         * Returns why Redis permanently refuses to send messages, or null. If it only fails now, the heartbeats find a
-         * grant without a message, and the reader goes on trying to open the mailbox.
+         * Returns why Redis permanently refuses to send messages, or null. If Redis only fails for now, the heartbeats
+         * find a grant without a message, and the reader goes on trying to open the mailbox.
          */
         private @Nullable RedisException openMailbox() {
             try {
@@ -337,8 +337,8 @@ public final class Conditions {
         }
 
         /**
-         * Continues without a grant that has lapsed: the attempt asks by a heartbeat, which renews a place with the
-         * hold's count.
+         * Continues without a grant that has lapsed: the attempt asks again, by a heartbeat. The heartbeat renews its
+         * place, for the hold count that it wants.
          */
         @Override
         protected void goOnWithout(Attempt.Grant lapsed) {
@@ -349,8 +349,8 @@ public final class Conditions {
         }
 
         /**
-         * Settles a grant. The result is OPEN, so that the grant is settled again, even if too few replicas have
-         * confirmed it.
+         * Settles a grant. Returns OPEN if too few replicas have confirmed the grant, so that it is settled again;
+         * throws once that has lasted for {@code retryFor}.
          */
         @Override
         protected Settlements.Result settle(Attempt.Grant grant) {

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Exits {
 
-    /** As {@code byNanos}: there is no time by which Redis must answer, only the timeout of each request. */
+    /** A value of {@code byNanos} that is no limit: only the timeout of each request counts. */
     static final long NEVER = Long.MAX_VALUE;
 
     /**
@@ -92,8 +92,8 @@ public final class Exits {
     }
 
     /**
-     * Undoes an acquisition that no caller got. Returns false if it was the only one of the hold, so that the caller of
-     * this method has to release the hold.
+     * Undoes an acquisition that no caller got. Returns false if the hold has no other acquisition, so that the caller
+     * of this method has to release the hold.
      */
     boolean undo(LockObject lock, Hold hold, long byNanos) {
         if (hold.count() > 1) {
@@ -361,8 +361,8 @@ public final class Exits {
             losses.ended(hold);
             throw unlockLost(hold);
         }
-        // Remove the hold only now: close() waits for holds that are being released, and a successor that has left must
-        // be taken out of Redis before.
+        // Remove the hold only now: close() waits for holds that are being released, and must not return before a
+        // successor that has left is out of Redis.
         holds.remove(hold);
     }
 

@@ -155,7 +155,7 @@ public class Sync extends LockObject {
         return own.residencyNanos();
     }
 
-    /** Throws if the thread was interrupted before its wait has begun, and an interrupt ends the wait. */
+    /** Throws if the thread is interrupted already and an interrupt ends its wait. */
     protected final void throwIfInterrupted(WaitLimit limit) throws InterruptedException {
         engine.entries.throwIfInterrupted(this, limit);
     }

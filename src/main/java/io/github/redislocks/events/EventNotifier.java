@@ -45,7 +45,7 @@ public final class EventNotifier {
     /** The most callbacks of handles that may block at once; the next ones wait. */
     private static final int MAX_CALLBACKS = 1_000;
 
-    /** The listeners for losses: all of them. The last one writes recordings. */
+    /** All listeners, each of which is notified of losses. The last one writes recordings. */
     private final LockListener[] listeners;
     /** The listeners for all other events. The last one writes recordings. */
     private final LockListener[] generalListeners;
@@ -273,7 +273,7 @@ public final class EventNotifier {
         }
     }
 
-    /** As above, for a call whose start was published. */
+    /** Publishes, in the calling thread, that a call whose start was published has not acquired a lock. */
     public void notAcquired(
             LockKeys keys,
             Clock clock,

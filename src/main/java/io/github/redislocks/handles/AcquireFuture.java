@@ -8,15 +8,15 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The future of an acquisition for which no thread waits. Releases the handle if its user has ended the future. */
+/** The future of an acquisition for which no thread waits. Releases the handle if the user has completed the future. */
 public final class AcquireFuture<H extends Handle, R> extends EndableFuture<R> {
 
     private final Function<H, R> resultOf;
     private final @Nullable R busy;
 
     /**
-     * Makes a future of which {@code busy} is the result if the lock stays busy; null if the acquisition waits for
-     * ever.
+     * Makes a future. Its result is {@code busy} if the lock stays busy; {@code busy} is null if the acquisition waits
+     * for ever.
      */
     public AcquireFuture(Function<H, R> resultOf, @Nullable R busy) {
         this.resultOf = resultOf;

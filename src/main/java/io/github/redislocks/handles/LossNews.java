@@ -8,8 +8,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The stages that complete when the hold of a handle is lost. The library's stage completes first. Users' code depends
- * on a separate stage, on another thread, since it may block. This object does not refer to the handle.
+ * The stages that complete when the hold of a handle is lost. The library's stage completes first. Users' code, which
+ * may block, gets a separate stage on another thread. This object does not refer to the handle.
  */
 public final class LossNews {
 

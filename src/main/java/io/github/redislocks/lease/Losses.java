@@ -53,7 +53,7 @@ public final class Losses {
         return isValid(hold, clock.nanoTime());
     }
 
-    /** As above, at the present time. */
+    /** As {@link #isValid(Hold)}, for a caller that has just read the present time {@code now}. */
     public boolean isValid(Hold hold, long now) {
         if (hold.isValid(now)) {
             return true;
@@ -92,7 +92,7 @@ public final class Losses {
         if (reason == null) {
             return;
         }
-        // Check the stack before beginTelling(): after that, a failure has to be noted, which takes a call.
+        // Check the stack before beginTelling(): after that, endTelling() needs a stack frame.
         StackSpace.ensureLocal();
         if (!hold.beginTelling()) {
             return;
@@ -133,7 +133,7 @@ public final class Losses {
         prolonged.poll();
     }
 
-    /** Ends the local turn of a hold that was lost, unless its release, which goes on, ends the turn. */
+    /** Ends the local turn of a lost hold, unless its release still goes on: then the release ends the turn. */
     public void endTurn(Hold hold) {
         if (!hold.isReleasedTooLate()) {
             turns.exit(hold.keys(), hold.attempt);

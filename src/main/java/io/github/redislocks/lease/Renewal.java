@@ -184,8 +184,8 @@ final class Renewal implements Job {
     }
 
     /**
-     * The time between two renewals of a hold; in a batch, that of the default lease, as when the batch was made, or of
-     * a shorter one that was asked for.
+     * The time between two renewals of a hold. In a batch it is the time for the default lease, for which the batch was
+     * made, or for the shorter lease that was asked for.
      */
     private long renewalNanos(Hold hold) {
         return holds.size() > 1 ? Timing.renewalNanos(leaseMillis) : hold.renewalNanos();

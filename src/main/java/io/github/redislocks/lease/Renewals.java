@@ -158,7 +158,7 @@ public final class Renewals implements Task {
             endProlonged();
             if (moved) {
                 holds.released().forEach(rescue::releaseAgain);
-                // Only now: after an error the next inspection sends them.
+                // Note the failover last: after an error the next inspection sends the releases.
                 lastFailoverEpoch = failoverEpoch;
             }
             if (now - forgotNanos >= settings.leaseMillis() * 1_000_000) {

@@ -11,7 +11,7 @@ public final class CircuitBreaker {
     private static final long MIN_PAUSE_NANOS = 10_000_000;
     private static final long MAX_PAUSE_NANOS = 500_000_000;
 
-    /** Until when the current probe has time to report; 0 if there is none. */
+    /** The time by which the current probe has to report its result; 0 if there is none. */
     private final AtomicLong probedUntilNanos = new AtomicLong();
 
     private volatile long pauseNanos;
@@ -72,9 +72,7 @@ public final class CircuitBreaker {
         return pauseNanos != 0 && now - notBeforeNanos >= MAX_PAUSE_NANOS;
     }
 
-    /**
-     * Notes that a probe had no time to learn anything. A probe that was overdue is so again after the longest pause.
-     */
+    /** Notes that a probe had no time to learn anything. An overdue probe is overdue again after the longest pause. */
     public void unknown(long now) {
         if (isOverdue(now)) {
             notBeforeNanos = now;

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  *          the node does not answer, is new or is another server than before; and for requests that ran too late
  * </pre>
  *
- * <p>One thread at a time has a batch. Whatever a step throws, the {@link QuorumNode} answers the questions left by
- * {@link #answerRest}.
+ * <p>One thread at a time has a batch. Whatever a step throws, the {@link QuorumNode} calls {@link #answerRest} for the
+ * questions that are left.
  */
 final class NodeBatch {
 
@@ -165,7 +165,7 @@ final class NodeBatch {
         return longest;
     }
 
-    /** The requests. A request on a quick connection, which leads to the right server, does not name the server. */
+    /** The requests. On a quick connection, they do not name the server: the connection leads to the right one. */
     private List<Call> requests(boolean quickly) {
         sentNanos = System.nanoTime();
         timeoutNanos = leftNanos(sentNanos);

@@ -56,8 +56,8 @@ final class NodeHealth {
     }
 
     /**
-     * As {@link CircuitBreaker#enter}. A call with too little time may not probe a node that is down, unless no other
-     * call has probed it for long: such a call mostly learns nothing, and a node that hangs stores each request.
+     * As {@link CircuitBreaker#enter}. A call with too little time mostly learns nothing, and a node that hangs stores
+     * each request. So such a call may not probe a node that is down, unless no other call has probed it for long.
      */
     boolean enter(long now, long leftNanos) {
         boolean mayAsk = leftNanos >= littleNanos || isSound() || reachability.isOverdue(now);

@@ -162,8 +162,8 @@ public final class QuorumNode extends PolledMaster {
     }
 
     /**
-     * Receives the outcomes of a batch that was sent on a quick connection; null if that connection broke. Runs on a
-     * thread that reads for all nodes.
+     * Receives the outcomes of a batch that was sent on a quick connection; {@code outcomes} is null if that connection
+     * broke. Runs on a thread that reads for all nodes.
      */
     private void receive(NodeBatch batch, @Nullable List<Outcome> outcomes) {
         boolean goesOn = false;

@@ -62,7 +62,7 @@ public final class QuorumSubscription implements Redis.Subscription {
         return open(nodes, channel, timeoutNanos, new ParkingQueue<>());
     }
 
-    /** As above, with a queue for the messages. */
+    /** Subscribes as {@link #open(List, String, long)} does, with the given queue for the messages. */
     public static QuorumSubscription open(
             List<QuorumNode> nodes, String channel, long timeoutNanos, BlockingQueue<String> messages) {
         QuorumSubscription subscription = new QuorumSubscription(nodes, channel, timeoutNanos, messages);

@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  * vote, give their vote to the hold. So a hold survives failures of all nodes, as long as a majority does not fail at
  * once.
  *
- * <p>A node that has counted a later vote, which expired there, gives none: that vote may have belonged to a later
- * hold. If a majority kept the votes of this hold meanwhile, there was no later hold. So the renewal after that asks
- * the node to give its vote nevertheless.
+ * <p>A node that has given a later vote, which has expired, gives this hold no vote: the later vote may have belonged
+ * to a later hold. But if a majority kept the votes of this hold meanwhile, there was no later hold. So the next
+ * renewal asks the node to give its vote nevertheless.
  */
 public final class RenewPoll extends MajorityPoll {
 

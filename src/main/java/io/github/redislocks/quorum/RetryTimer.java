@@ -36,7 +36,7 @@ public class RetryTimer {
     public void later(Runnable task) {
         tasks.add(task);
         if (!executor.getQueue().isEmpty()) {
-            // The queued turn will see the task. Revive its thread, in case an error has ended it.
+            // The queued run will find the task. Revive its thread, in case an error has ended it.
             executor.revive();
             return;
         }
@@ -62,7 +62,7 @@ public class RetryTimer {
         }
     }
 
-    /** The number of turns that wait for the thread. */
+    /** The number of runs that wait for the thread. */
     int waitingTurns() {
         return executor.getQueue().size();
     }

@@ -16,8 +16,8 @@ public final class WithdrawPoll extends MajorityPoll {
 
     private final Withdrawal order;
     /**
-     * For each node: until when it may still give a vote that was unanswered when this poll was sent; 0 if all were
-     * answered.
+     * For each node: until when it may still give a vote whose request was unanswered when this poll was sent; 0 if all
+     * requests were answered.
      */
     private final AtomicLongArray mayRunUntilNanos;
 

@@ -277,7 +277,7 @@ final class KeptLock extends ThreadLock {
         }
     }
 
-    /** Waits, so that a reply makes tokens valid for the next TOKEN_NANOS: the lease has one for each microsecond. */
+    /** Waits until a reply makes enough tokens valid for TOKEN_NANOS: there is one for each microsecond. */
     private void awaitTokens(Residence residence, Hold lease) {
         Usage use = residence.usage(lease);
         long from = use == null ? 0 : use.nextTokenNanos() + TOKEN_NANOS;
@@ -353,7 +353,7 @@ final class KeptLock extends ThreadLock {
             long now = clock.nanoTime();
             endInRedis(lease, now, now + limit.timeoutNanos(now, all.settings.commandTimeoutNanos()));
         } catch (LockLostException e) {
-            // Ignored: the lease was lost before the release, but no thread had the lock. Nothing was given up either.
+            // Ignored: the lease was lost before its release, while no thread had the lock. Nothing was given up.
             event = null;
         }
         residence.ended(lease);

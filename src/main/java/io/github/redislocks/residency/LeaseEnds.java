@@ -130,7 +130,7 @@ final class LeaseEnds {
     void answerTries(Residence residence) {
         while (residence.isAsked()) {
             if (residence.lease() != null && residence.holding() == null) {
-                // The end of the turn comes with the release, and calls this again.
+                // The turn ends with the release, and its end calls this method again.
                 giveUpIfIdle(residence, LockGivenUp.Reason.RECALLED, null);
                 if (residence.lease() != null) {
                     return;
@@ -178,7 +178,7 @@ final class LeaseEnds {
             }
         }
         if (mayEnd) {
-            // Not after an error, which would come again: the watchdog looks again.
+            // After an error do not call this: the error would come again. The watchdog inspects the lease again.
             turnEnded(residence);
         }
     }

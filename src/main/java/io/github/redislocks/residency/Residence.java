@@ -316,8 +316,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     }
 
     /**
-     * Ends a hold whose release its thread has begun, and the turn; unless the hold was lost in the release, and the
-     * turn ended with the loss.
+     * Ends a hold whose release its thread has begun, and the turn. Does nothing if the hold was lost in the release:
+     * the turn ended with the loss.
      */
     @SuppressWarnings("ReferenceEquality")
     public void passOn(ThreadHold hold, long now) {
@@ -438,7 +438,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         }
     }
 
-    /** True if no thread has the lock: a lock that is only kept needs no living thread. */
+    /** Whether the thread that has the lock is alive; true if no thread has it, since a kept lock needs no thread. */
     @Override
     @SuppressWarnings("ReferenceEquality")
     public boolean isAlive() {

@@ -46,8 +46,8 @@ import org.jspecify.annotations.Nullable;
 public final class Residences implements Wanted, Task {
 
     /**
-     * If more leases are kept than allowed, this client gives up the surplus and in addition one part in this many of
-     * the allowed number, so that the search for the oldest leases is rare.
+     * If more leases are kept than allowed, this client gives up the surplus and, in addition, the allowed number
+     * divided by this, so that the search for the oldest leases is rare.
      */
     private static final int PART = 16;
 

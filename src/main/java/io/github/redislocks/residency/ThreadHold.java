@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ThreadHold extends Held {
 
-    /** The deadline of the hold itself: it has none, since the lease ends it. */
+    /** In place of a deadline: the hold has none of its own, since the lease ends it. */
     private static final long NONE = Long.MAX_VALUE;
 
     /** The client's hold in Redis. */

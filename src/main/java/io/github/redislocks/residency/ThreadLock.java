@@ -64,7 +64,7 @@ abstract class ThreadLock extends Sync {
         return local == null ? below(hold()) : local;
     }
 
-    /** The given hold in Redis, or the calling thread's loss under a residence if the hold is lost and older. */
+    /** The given hold in Redis, or the calling thread's later loss under a residence if the hold is not valid. */
     private @Nullable Held below(@Nullable Hold hold) {
         ThreadHold lost = hold == null || hold.isLost() ? all.threadLosses.of(keys(), all.owners.caller()) : null;
         return lost == null || (hold != null && hold.acquiredNanos - lost.acquiredNanos > 0) ? hold : lost;
@@ -83,7 +83,7 @@ abstract class ThreadLock extends Sync {
                 : super.isValid(held);
     }
 
-    /** Ends the turn of a thread that did not come to hold the lock, or the given hold, which nobody got. */
+    /** Ends the turn of a call that did not get the lock, and the hold that was made for it, if any. */
     final void leave(Residence residence, @Nullable ThreadHold made) {
         if (made == null) {
             residence.turn.end();
@@ -150,8 +150,8 @@ abstract class ThreadLock extends Sync {
             if (ended) {
                 residence.passOn(local, now);
             } else {
-                // After an error too the hold of the thread ends, and the watchdog continues the release of the lease.
-                // Another thread may have ended a lost hold, and a third may have the turn.
+                // The thread's hold ends even after an error; the watchdog continues the release of the lease. Do not
+                // use passOn(): if the hold was lost, another thread may have ended it, and a third may have the turn.
                 residence.end(local);
             }
         }
@@ -211,8 +211,8 @@ abstract class ThreadLock extends Sync {
     }
 
     /**
-     * Waits in a Condition: the same script ends the lease that would end an ordinary hold. When the wait ends, the
-     * thread gets a hold of its own.
+     * Waits in a Condition. The script ends the lease as it ends an ordinary hold. After the wait the thread has a hold
+     * of its own.
      */
     @Override
     protected boolean await(Conditions conditions, String id, WaitLimit limit, @Nullable Instant until)

@@ -79,7 +79,7 @@ public final class ThreadLosses {
         }
     }
 
-    /** Notifies listeners of the loss of a lease by a thread that has unlocked, whose acquisition they know. */
+    /** Notifies listeners, as of the loss of a thread that has unlocked: they know of its acquisition. */
     void tell(LockLost loss, Hold lease) {
         lease.announced();
         losses.tell(loss, lease);
@@ -119,8 +119,8 @@ public final class ThreadLosses {
     }
 
     /**
-     * Lets the earlier of two records of the calling thread, which has locked again, stand for both; unless listeners
-     * were not notified of the latest yet, since the watchdog finds it by its record.
+     * Merges the two latest records of the calling thread, which has locked again: the earlier one stands for both.
+     * Keeps both while listeners were not notified of the later loss, since the watchdog finds that loss by its record.
      */
     void merge(LockKeys keys, Owner caller) {
         ThreadHold lost = of(keys, caller);
@@ -153,9 +153,7 @@ public final class ThreadLosses {
         return next;
     }
 
-    /**
-     * Notifies the listeners of a thread's losses of a lock; the latest may have come before an earlier one was told.
-     */
+    /** Notifies the listeners of a thread's losses of a lock; they may not know of an earlier one yet. */
     private void complete(ThreadHold last) {
         for (ThreadHold lost = last; lost != null; lost = lost.earlier()) {
             ended(lost);

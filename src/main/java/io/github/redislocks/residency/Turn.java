@@ -19,7 +19,7 @@ public final class Turn {
 
     private static final int THREAD = 1;
     private static final int CLIENT = 2;
-    /** A thread that waits for the turn, or would. */
+    /** A thread that waits for the turn if it is not free. */
     private static final int WAITER = 3;
 
     private final Clock clock;

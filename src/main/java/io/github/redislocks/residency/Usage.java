@@ -14,7 +14,7 @@ final class Usage {
 
     /**
      * For how long after its beginning a lease gives tokens by the time alone, without a confirmation: as long as a
-     * lease lasts that others wait for.
+     * lease that others wait for lasts.
      */
     private static final long UNASKED_NANOS = Timing.SLICE_NANOS;
 

@@ -87,7 +87,7 @@ public final class Scripts {
     }
 
     /**
-     * As above.
+     * Takes the lock if it is free and nobody waits.
      *
      * @param asks whether a try asks the client that keeps the lock
      */
@@ -174,7 +174,7 @@ public final class Scripts {
         return acquire(attempt, 0, false, lastLostAttempt, mode).dated(3, notAfter);
     }
 
-    /** As above, with a deadline by the clock of the server to which the call is sent. */
+    /** Takes the lock or a place in the queue, by a deadline of the clock of the server that gets the call. */
     public static Call acquire(Attempt attempt, Call.NotAfter notAfter, boolean takePlace, long lastLostAttempt) {
         return acquire(attempt, 0, takePlace, lastLostAttempt).dated(3, notAfter);
     }
@@ -444,7 +444,7 @@ public final class Scripts {
         return new Call(new Request.Leave(owner.id, number, returned), LEAVE, keys.all(), withLastToken(owner, args));
     }
 
-    /** As above, for an attempt with unanswered requests that may still run. */
+    /** Takes an attempt out of Redis whose unanswered requests may still run. */
     public static Call leave(Attempt attempt, boolean returned, @Nullable Attempt successor, boolean takePlace) {
         return leave(attempt.keys, attempt.owner, attempt.number, returned, successor, takePlace)
                 .dated(3, attempt::mayRunUntilMicros);
@@ -479,7 +479,7 @@ public final class Scripts {
         return inspect(keys, LockInspection.MAX_WAITERS);
     }
 
-    /** As above, with at most {@code most} waiters of each kind, 1 or more. */
+    /** Shows a lock with at most {@code most} waiters of each kind, 1 or more. */
     public static Call inspect(LockKeys keys, int most) {
         List<String> shown = List.of(keys.lock(), keys.queue(), keys.conditions());
         return new Call(Request.Plain.INSPECT, INSPECT, shown, List.of(Integer.toString(most)));

@@ -49,7 +49,7 @@ final class SeveralExits {
         return now + limit.timeoutNanos(now, commandTimeoutNanos);
     }
 
-    /** Gives back what a call has acquired that did not get all, and empties the array. */
+    /** Gives back the locks that a call acquired before it failed to get all, and empties the array. */
     void giveBack(@Nullable Held[] had, WaitLimit limit) {
         int last = -1;
         int count = 0;

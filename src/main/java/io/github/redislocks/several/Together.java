@@ -55,7 +55,7 @@ public final class Together {
         this.handoff = parts.handoff();
     }
 
-    /** Whether one request can take {@code count} locks now: all locks are on one server, which has the queues. */
+    /** Whether one request can take {@code count} locks now: never on a quorum or over several slots. */
     public boolean isPossible(int count) {
         return count > 1
                 && count <= MOST
@@ -65,7 +65,7 @@ public final class Together {
     }
 
     /**
-     * Takes all the locks by one request if all are free, and waits for its reply at most. If the answer is not a
+     * Takes all the locks by one request if all are free. Waits for the reply, but for no lock. If the answer is not a
      * grant, the caller must release the holds that are in {@code had} all the same.
      *
      * @param within whether the caller waits, and how long it waits for the reply

@@ -261,7 +261,7 @@ public final class Attempt extends Footprint {
         }
     }
 
-    /** Whether the caller's thread has to ask Redis as long as there is no verdict. */
+    /** Whether the caller's thread is the one that asks Redis, as long as there is no verdict. */
     public boolean mayAsk() {
         return stage == Way.CONTENDING || (toldFree && !isBehind());
     }
@@ -340,8 +340,8 @@ public final class Attempt extends Footprint {
     }
 
     /**
-     * As above, if the time is still {@code seenNanos}. If it is not, the attempt may have a place by now, which has a
-     * time of its own.
+     * Postpones the next check of the hold ahead, if its time is still {@code seenNanos}. Otherwise the attempt may
+     * have got a place meanwhile, and the time is that of a heartbeat.
      */
     public void lookAgain(long seenNanos, long now) {
         NEXT_HEARTBEAT.compareAndSet(this, seenNanos, now + Timing.heartbeatMillis(leaseMillis) * 1_000_000);
@@ -383,8 +383,8 @@ public final class Attempt extends Footprint {
     }
 
     /**
-     * Notes a message that asks for a request to Redis: a heartbeat is due, even after the reply to a request that is
-     * under way.
+     * Notes a message that asks for a request to Redis: a heartbeat is due at once, and the reply to a request that is
+     * under way does not postpone it.
      */
     public void doubted() {
         doubted = true;

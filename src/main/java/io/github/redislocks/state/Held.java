@@ -22,15 +22,15 @@ public abstract class Held extends HoldKey implements LossSubject {
 
     private static final long RELEASING = -1;
     /**
-     * The state of a loss for the first of the reasons, of which the listeners are not notified yet. The states of the
-     * other reasons follow downwards, in their order.
+     * The state after a loss for the first reason, before the listeners are notified. The next lower numbers stand for
+     * the other reasons, in their order.
      */
     private static final long LOST = -10;
-    /** The number of a loss whose release still goes on, and with it the local turn. */
+    /** The number, in place of that of a reason, after a loss whose release goes on and still has the local turn. */
     private static final long UNCONFIRMED_IN_RELEASE = 9;
     /**
-     * The distance from the states of losses not notified to those of losses being notified; {@link #TOLD} is the
-     * distance to those notified.
+     * Added to the state of a loss while the listeners are being notified. Once they were notified, {@link #TOLD} is
+     * added instead.
      */
     private static final long TELLING = -10;
 

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An owner's possession of one lock in Redis. The number that is its state is the validity deadline while it is held.
+ * An owner's possession of one lock in Redis. While it is held, its state is the validity deadline.
  *
  * <p>A hold is kept small, since a process may hold very many locks. Two holds are equal if they have the same thread
  * and lock, by which {@link Holds} finds them. A hold with a {@code maxHold} is a {@link LimitedHold}.
@@ -287,8 +287,8 @@ public class Hold extends Leased implements Footprint.Possession {
             renewedMillis = Math.max(renewedMillis, got);
             if (renewedFrom == 0) {
                 renewedFrom = count();
-                // Keep an earlier time: it was set for another request. If the answer to that request arrives just
-                // now, one request more is sent.
+                // Keep an earlier time: it was set for another request. If the answer to that request arrives just now,
+                // one needless request is sent.
                 nextRenewalNanos = Math.min(nextRenewalNanos, renewalNanos);
             }
         }

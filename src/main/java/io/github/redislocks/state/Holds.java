@@ -52,7 +52,7 @@ public final class Holds {
 
     /** Adds a hold, in place of an earlier one of the same thread and lock. */
     public void put(Hold hold) {
-        // The usual case first, since it costs less: put reads the previous entry as well.
+        // Try the usual case first: put() costs more, since it reads the previous entry as well.
         if (cache.asMap().putIfAbsent(hold, hold) != null) {
             cache.put(hold, hold);
         }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   until a verdict:
  *     granted    settle: HELD ends it, OPEN pauses, LAPSED goes on without the grant
- *     failed     throw, which leaves queue and Redis
+ *     failed     leave the queue and Redis, and throw
  *     undecided  ask, leave or pause
  * </pre>
  *

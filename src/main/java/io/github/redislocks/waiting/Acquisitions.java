@@ -85,10 +85,10 @@ public final class Acquisitions {
      * The acquisition of a lock that the owner does not hold, from the local queue to the hold. In short:
      *
      * <pre>
-     *   interrupted, too late leave queue and Redis; throw, or return null
-     *   after a failover      until the grace is over no grant counts and no thread asks
-     *   CONTENDING, told free ask: taken | busy (open the mailbox, ask for a place) | queued | no answer (pause)
-     *   else                  pause
+     *   interrupted, too late  leave the queue and Redis; throw, or return null
+     *   after a failover       until the grace is over no grant counts and no thread asks
+     *   CONTENDING, told free  ask: taken | busy (open the mailbox, ask for a place) | queued | no answer (pause)
+     *   else                   pause
      * </pre>
      */
     public final class OfLock extends Acquisition {

@@ -46,7 +46,8 @@ public final class Attempts {
     }
 
     /**
-     * Makes an attempt of the calling thread to get back, so often, a hold that it is about to give up in a Condition.
+     * Makes an attempt to get back, {@code count} times, a hold that the calling thread is about to give up in a
+     * Condition.
      */
     public Attempt make(Hold hold, Owner owner, int count, String condition, WaitLimit limit) {
         Attempt.Request request = new Attempt.Request(hold.leaseMillis(), hold.isRenewed(), true, hold.maxHoldMillis());
@@ -92,7 +93,7 @@ public final class Attempts {
      * @param parkedUntil until when the thread is parked by the client's clock; 0 if it is not
      */
     public boolean isAwake(Attempt attempt, long parkedUntil) {
-        // A verdict wakes the thread, so one with a verdict does not wait.
+        // A verdict wakes the thread, so a thread with a verdict does not wait.
         boolean waits = attempt.undecided() && parkedUntil > clock.nanoTime();
         return !waits && isUnderWay(attempt);
     }

@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * and names the next local waiter as its successor. So a thread in the local queue can give up without a request.
  *
  * <p>An attempt in doubt names no successor. It is in doubt if one of its requests was not answered, was sent more than
- * once, or is under way. If such a request ran late, a late copy of a release or leave could run after it, and make a
- * successor the owner that has ended long ago. In that case the next waiter of the local queue asks Redis itself.
+ * once, or is under way. If such a request ran late, a late copy of a release or leave could run after it, and make an
+ * attempt that has ended long ago the owner. In that case the next waiter of the local queue asks Redis itself.
  */
 public final class Handoff implements Renewals.Rescue {
 
@@ -122,8 +122,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Gives the local turn to the successor, and returns null. But if Redis has granted it the lock or queued it, and
-     * the successor has given up, returns the successor, and the turn stays where it is.
+     * Gives the local turn to the successor, and returns null. But if the successor has given up, and Redis has granted
+     * it the lock or queued it, returns the successor, and the turn stays where it is.
      */
     @Nullable
     Attempt inherit(
@@ -367,7 +367,7 @@ public final class Handoff implements Renewals.Rescue {
     @FunctionalInterface
     public interface ReleaseEnd {
 
-        /** Whether the hold ended without a loss. */
+        /** Called with whether the hold ended without a loss. */
         void ended(boolean inGoodOrder);
     }
 

@@ -20,8 +20,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The commands that end holds and attempts in Redis in the background. A {@link Handoff} passes the local turn on by
- * their answers.
+ * The commands that end holds and attempts in Redis in the background. Their replies say to whom {@link Handoff} passes
+ * the local turn.
  */
 final class HandoffCommands {
 
@@ -309,7 +309,7 @@ final class HandoffCommands {
 
     /**
      * A pending command that takes an attempt that has ended out of Redis. It is repeated while an unanswered request
-     * of the attempt may still run and put something there; each reply says for how long one may.
+     * of the attempt may still run and put something there.
      */
     final class Leave extends PendingCommand {
 

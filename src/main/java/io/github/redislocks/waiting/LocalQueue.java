@@ -81,7 +81,7 @@ public final class LocalQueue implements Losses.Turns {
         return !attempt.isBehind();
     }
 
-    /** The first waiter behind the attempt {@code contender}, if that has the turn; or null. */
+    /** The first waiter behind the attempt {@code contender}, if that attempt has the turn; otherwise null. */
     @Nullable
     public Attempt successor(LockKeys keys, long contender) {
         Line present = lines.get(keys.lock());

@@ -20,11 +20,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Mailbox implements Ping {
 
-    /** Behind an attempt, in place of a token: another client wants the lock. The scripts know these words. */
+    /** In a message, in the place of the token: another client waits for the lock. The scripts use the same words. */
     private static final String RECALL = "recall";
-    /** In place of a token: another client tries the lock, and has to be answered. */
+    /** In the place of the token: another client tries the lock, and has to be answered. */
     private static final String TRY = "try";
-    /** In place of a token: the answer to such a try. */
+    /** In the place of the token: the answer to such a try. */
     private static final String ASK = "ask";
 
     private final Source source;

@@ -21,7 +21,7 @@ import io.github.redislocks.watchdog.Watchdog;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the {@link Settlement}s of a client: the parts of the client that are needed to turn a grant into a hold. */
+/** Makes the {@link Settlement}s of a client, and has the parts of the client that turn a grant into a hold. */
 public final class Settlements {
 
     private final Clock clock;

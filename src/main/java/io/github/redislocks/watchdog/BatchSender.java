@@ -41,7 +41,7 @@ public final class BatchSender implements Runnable {
      * the connection of all holds, so one hold with a short lease must not cause timeouts again and again.
      */
     private static final int LEAST_TRIPS = 8;
-    /** The bounds of the least timeout. */
+    /** The least timeout is at least this, for a server nearby, and at most the next one. */
     private static final long NEAR_TIMEOUT_NANOS = 100_000_000;
 
     private static final long FAR_TIMEOUT_NANOS = 750_000_000;
@@ -206,7 +206,7 @@ public final class BatchSender implements Runnable {
         }
     }
 
-    /** The failure of a command behind a timeout: one timeout is enough to know that the server is away. */
+    /** The failure of a command that was not sent because another one timed out: the server is away. */
     private static RedisException notSent() {
         return new RedisException.Unanswered(
                 "not sent, since Redis did not answer the requests before it", false, null);

@@ -20,8 +20,8 @@ public final class Sweep implements Batch {
     /** How many pending commands a sender may get at once, at least. Renewals wait behind them. */
     private static final int FEW_COMMANDS = 256;
     /**
-     * The time of one command, by which their number is limited: the commands of a sweep take no longer than the rest
-     * after it.
+     * The time that one command takes. It limits the number of commands in a sweep, which take no longer than the rest
+     * after the sweep.
      */
     private static final long COMMAND_NANOS = 100_000;
 

@@ -39,7 +39,7 @@ public final class ConnectionPool {
     /** The least time between two renewals of all connections. */
     private static final long RENEWAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Held while a manager of tokens is started, since the manager does not report whether it was started. */
+    /** Held while a manager of login tokens is started, since it does not report whether it was started. */
     private static final ReentrantLock STARTING = new ReentrantLock();
 
     /**
@@ -113,7 +113,7 @@ public final class ConnectionPool {
     @Nullable
     public PooledConnection takeIdle() {
         if (idle.isEmpty()) {
-            // Without an idle connection, no token is needed yet.
+            // Without an idle connection, no login token is needed yet.
             return null;
         }
         // Read the credentials before a connection is taken: if the token manager throws, the connection would be lost.
@@ -194,7 +194,7 @@ public final class ConnectionPool {
                 why);
     }
 
-    /** Waits for the first token, as Jedis' own pool does; each client may be the first to start the manager. */
+    /** Waits for the first login token, as Jedis' own pool does; each client may be the first to start the manager. */
     private void awaitToken() {
         AuthXManager tokens = config.getAuthXManager();
         if (tokens == null) {
@@ -210,7 +210,7 @@ public final class ConnectionPool {
         }
     }
 
-    /** A hash of the token in force, which distinguishes it from other tokens; 0 without tokens. */
+    /** A hash of the present login token, which distinguishes it from other tokens; 0 without tokens. */
     public int credentials() {
         AuthXManager tokens = config.getAuthXManager();
         try {
@@ -276,12 +276,12 @@ public final class ConnectionPool {
         return link.madeAt() - renewed <= 0;
     }
 
-    /** Whether a connection may be used: it was not retired, and was made with the present token. */
+    /** Whether a connection may be used: it was not retired, and was made with the present login token. */
     public boolean isInForce(PooledConnection link) {
         return !isOutdated(link) && link.credentials() == credentials();
     }
 
-    /** The time by the clock for the age of connections. */
+    /** The present time of the clock by which connections age. */
     public long now() {
         return nanoTime.getAsLong();
     }

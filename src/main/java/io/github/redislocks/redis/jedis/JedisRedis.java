@@ -55,12 +55,12 @@ public final class JedisRedis implements SingleServer {
         this(address, config, maxConnections, Threads.DAEMONS);
     }
 
-    /** As above, with the threads of a client. */
+    /** Makes the port with the threads of a client. */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, Threads threads) {
         this(address, config, maxConnections, threads, System::nanoTime, null, false);
     }
 
-    /** As above, with a clock for the time that connections have been idle. */
+    /** Makes the port with a clock for the time that connections have been idle. */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, LongSupplier nanoTime) {
         this(address, config, maxConnections, Threads.DAEMONS, nanoTime, null, false);
     }

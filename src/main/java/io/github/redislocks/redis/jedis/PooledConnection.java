@@ -209,7 +209,7 @@ public final class PooledConnection implements JedisSocketFactory {
         return madeAt;
     }
 
-    /** The hash of the token with which the connection was made. */
+    /** The hash of the login token with which the connection was made. */
     int credentials() {
         return credentials;
     }

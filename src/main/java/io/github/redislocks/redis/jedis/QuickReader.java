@@ -120,7 +120,7 @@ public final class QuickReader {
         }
     }
 
-    /** Whether callers read by themselves. */
+    /** Whether the reader's thread need not read, since callers read by themselves, or nobody waits. */
     private boolean isSpared() {
         long now = System.nanoTime();
         if (now - tickNanos >= TICK_NANOS) {
