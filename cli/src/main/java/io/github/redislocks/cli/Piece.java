@@ -42,7 +42,7 @@ final class Piece {
             waited = span;
         }
         if (waited != null && held != null && waited.end() + held.length() < held.end()) {
-            // Cut the time of the release request: the event comes after the reply of Redis, but the hold ended before.
+            // Leave out the release request: the event comes after its reply, but its length is that of the hold.
             held = held.endingAt(waited.end() + held.length());
         }
     }

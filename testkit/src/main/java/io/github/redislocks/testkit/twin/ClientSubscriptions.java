@@ -50,7 +50,7 @@ final class ClientSubscriptions {
         return tracked;
     }
 
-    /** Notifies the connections of this client that track keys of the change of a key. */
+    /** Notifies this client's connections that track keys: the given key has changed. */
     void changed(String key) {
         for (MemorySubscription subscription : running) {
             if (subscription.isWatching()) {
