@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What a client knows of its threads at a lock and Redis does not: their names, and how many share a place. */
+/** The threads of a client at a lock, as Redis does not know them: their names, and how many share a place. */
 final class LocalThreads {
 
     /** The names of threads, by the owner's id in Redis. */

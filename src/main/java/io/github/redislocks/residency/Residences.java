@@ -95,7 +95,8 @@ public final class Residences implements Wanted, Task {
 
     /** Makes the part of one lock object that uses the engine. */
     public Sync lock(LockEngine engine, LockKeys keys, boolean fair, Settings own) {
-        // A client cannot keep a fair lock, whose order Redis knows, or a lock with maxHold, whose holds must end in
+        // A client cannot keep a fair lock, since only Redis knows its order, or a lock with maxHold, whose holds end
+        // in
         // Redis.
         boolean keeps = own.residencyNanos() > 0 && own.maxHoldMillis() == 0 && !fair;
         return new KeptLock(engine, keys, fair, own, this, keeps ? of(keys, own.residencyNanos()) : null);
