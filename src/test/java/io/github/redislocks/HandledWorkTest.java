@@ -356,23 +356,56 @@ class HandledWorkTest extends FakeTime {
                 .isInstanceOf(LockLostException.class);
     }
 
+    /** A handle of the lock whose method throws an error at its first call. */
+    private LockHandle failingAt(String method, LockHandle real) {
+        AtomicBoolean failed = new AtomicBoolean();
+        return (LockHandle) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {LockHandle.class}, (proxy, called, args) -> {
+                    if (called.getName().equals(method) && failed.compareAndSet(false, true)) {
+                        throw new StackOverflowError("of the test");
+                    }
+                    return called.invoke(real, args);
+                });
+    }
+
     /** As one that completes its stage where its stack has no room. */
     @Test
     void callWithHandleAsync_whoseReleaseMeetsAnError_releasesAllTheSame() throws InterruptedException {
-        LockHandle real = locks.reentrantLock("job").acquire();
-        AtomicBoolean failed = new AtomicBoolean();
-        LockHandle handle = (LockHandle) Proxy.newProxyInstance(
-                getClass().getClassLoader(), new Class<?>[] {LockHandle.class}, (proxy, method, args) -> {
-                    if (method.getName().equals("releaseAsync") && failed.compareAndSet(false, true)) {
-                        throw new StackOverflowError("of the test");
-                    }
-                    return method.invoke(real, args);
-                });
+        LockHandle handle = failingAt("releaseAsync", locks.reentrantLock("job").acquire());
         CompletableFuture<String> result = HandledWork.start(
                 CompletableFuture.completedFuture(handle), held -> CompletableFuture.completedFuture("done"));
         whileTimePasses(() -> await().until(result::isDone));
         assertThat(result.join()).isEqualTo("done");
         assertFree();
+    }
+
+    @Test
+    void callWithHandleAsync_whoseResultMeetsAnError_failsAndReleases() throws InterruptedException {
+        LockHandle handle = failingAt("ensureHeld", locks.reentrantLock("job").acquire());
+        CompletableFuture<Boolean> result = HandledWork.start(
+                // The work releases the lock, so that the end of the work asks how the lock was lost.
+                CompletableFuture.completedFuture(handle), LockHandle::releaseAsync);
+        whileTimePasses(() -> await().until(result::isDone));
+        assertThatThrownBy(result::join).hasCauseInstanceOf(StackOverflowError.class);
+        assertFree();
+    }
+
+    @Test
+    void callWithHandleAsync_cancelledAtItsGrant_whoseReleaseMeetsAnError_releasesAllTheSame()
+            throws InterruptedException {
+        LockHandle handle = failingAt("releaseAsync", locks.reentrantLock("job").acquire());
+        CompletableFuture<LockHandle> acquired = new CompletableFuture<>() {
+            @Override
+            public boolean cancel(boolean mayInterruptIfRunning) {
+                return false; // The lock was granted just before.
+            }
+        };
+        CompletableFuture<String> result =
+                HandledWork.start(acquired, held -> CompletableFuture.completedFuture("done"));
+        result.cancel(false);
+        acquired.complete(handle);
+        assertFree();
+        assertThat(result).isCancelled();
     }
 
     @Test

@@ -154,7 +154,7 @@ public final class HandledWork {
         void run(H held) {
             if (result.isDone()) {
                 // The future was cancelled at the moment of the grant: release the lock without running the work.
-                CompletionStage<Boolean> unused = held.releaseAsync();
+                release(held, null, null);
                 return;
             }
             try {
@@ -172,7 +172,8 @@ public final class HandledWork {
                     .thenCompose(Handle::releaseAsync)
                     // The thread that completes a stage may have no room on its stack: try again on another thread.
                     .exceptionallyComposeAsync(e -> held.releaseAsync())
-                    .whenComplete((released, e) -> end(held, value, thrown == null ? e : thrown, released));
+                    .whenComplete((released, e) -> end(held, value, thrown == null ? e : thrown, released))
+                    .exceptionally(e -> !result.fail(e));
         }
 
         private void end(H held, @Nullable T value, @Nullable Throwable thrown, @Nullable Boolean released) {
