@@ -269,9 +269,14 @@ class WaiterTest extends FakeTime {
     @Test
     void subscription_thatIsRefusedWhileSomebodyWaitsForIt_failsTheWaiterAtOnce() {
         other.lock();
-        port.opening.set(channel -> {
-            awaitCallerOfMailbox();
-            throw new RedisException.Refused("NOPERM of the test", null);
+        // The reader may subscribe again before the waiter has seen the refusal.
+        port.opening.set(new Port.Opening() {
+            @Override
+            public Redis.Subscription open(String channel) {
+                port.opening.set(this);
+                awaitCallerOfMailbox();
+                throw new RedisException.Refused("NOPERM of the test", null);
+            }
         });
         CompletableFuture<Void> waiter = waiter(patient);
         await().until(waiter::isDone);
