@@ -31,6 +31,8 @@ class HandledWorkTest extends FakeTime {
     /** The caller may restore the interrupt and go on, so the exception has to say that the lock was lost. */
     @Test
     void work_thatThrowsAnInterruptAfterALoss_hasTheLossAsSuppressed() {
+        // No message interrupts the work, so the release finds the loss.
+        server.holdMessages();
         Throwable thrown = catchThrowable(() -> locks.reentrantLock("job").runWithHandle(held -> {
             other.forceUnlock();
             throw new InterruptedException("of the work");
