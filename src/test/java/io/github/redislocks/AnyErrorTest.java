@@ -78,7 +78,7 @@ class AnyErrorTest extends FakeTime {
         assertThatThrownBy(() -> RedisLocks.on(fresh, Settings.DEFAULTS, List.of(), clock))
                 .isInstanceOf(InternalError.class);
         fresh.heal();
-        assertThatThrownBy(() -> fresh.run(Scripts.locked(LockKeys.of("redis-locks", "job")), 1_000_000_000))
+        assertThatThrownBy(() -> fresh.run(Inspections.locked(LockKeys.of("redis-locks", "job")), 1_000_000_000))
                 .isInstanceOf(RedisException.class)
                 .hasMessageContaining("closed");
     }
@@ -168,7 +168,7 @@ class AnyErrorTest extends FakeTime {
         inside.watchdog().run(new PendingCommand(clock, KEY, Long.MAX_VALUE) {
             @Override
             public Call call() {
-                return Scripts.locked(LockKeys.of("redis-locks", "job"));
+                return Inspections.locked(LockKeys.of("redis-locks", "job"));
             }
 
             @Override
@@ -494,7 +494,7 @@ class AnyErrorTest extends FakeTime {
         await().until(() -> clock.isParked(next));
         Hold hold = inside.holds().all().iterator().next();
         Inspections.Held seen = new Inspections.Held(hold.owner.id, hold.attempt, hold.token);
-        server.another().run(Scripts.force(LockKeys.of("redis-locks", "job"), seen), 1_000_000_000);
+        server.another().run(Inspections.force(LockKeys.of("redis-locks", "job"), seen), 1_000_000_000);
         CountDownLatch goOn = watchdogHeldUp();
         assertThat(hold.lose(LockLost.Reason.TAKEN)).isTrue();
         assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);

@@ -9,6 +9,7 @@ import io.github.redislocks.health.Availability;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
@@ -39,7 +40,7 @@ class AvailabilityTest extends FakeTime {
     private final LockKeys keys = LockKeys.of("redis-locks", "job");
     private final Attempt attempt =
             new Attempt(1, keys, new Owner("a:1"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
-    private final Call acquire = Scripts.acquire(attempt, 0, false, 0);
+    private final Call acquire = Scripts.acquire(attempt, server -> 0, false, 0);
     private final List<String> seen = new ArrayList<>();
     private final Availability.Observer observer = new Availability.Observer() {
         @Override
@@ -67,19 +68,19 @@ class AvailabilityTest extends FakeTime {
     @Test
     void refusal_endsWithASuccessOfItsKindAlone() {
         availability.failed(acquire, refused, 10, 100, 20);
-        availability.answered(Scripts.locked(keys), 30);
+        availability.answered(Inspections.locked(keys), 30);
         assertThat(availability.age(50)).as("that says nothing of acquisitions").isEqualTo(40);
         assertThat(availability.cause()).isSameAs(refused);
-        availability.answered(Scripts.heartbeat(attempt, 0), 55);
+        availability.answered(Scripts.heartbeat(attempt, server -> 0), 55);
         assertThat(availability.age(60)).as("it would give a lock").isZero();
         assertThat(seen).containsExactly("refuses acquire");
     }
 
     @Test
     void refusal_ofAnotherKind_saysNothingOfAcquisitions() {
-        availability.failed(Scripts.locked(keys), refused, 10, 100, 20);
+        availability.failed(Inspections.locked(keys), refused, 10, 100, 20);
         assertThat(availability.age(50)).isZero();
-        assertThat(availability.age(Scripts.locked(keys), 50)).isEqualTo(40);
+        assertThat(availability.age(Inspections.locked(keys), 50)).isEqualTo(40);
     }
 
     @Test
@@ -87,10 +88,10 @@ class AvailabilityTest extends FakeTime {
         availability.failed(acquire, unanswered, 10, 100, 20);
         assertThat(availability.age(50)).isEqualTo(40);
         assertThat(availability.silence(50)).isEqualTo(40);
-        availability.answered(Scripts.locked(keys), 55);
+        availability.answered(Inspections.locked(keys), 55);
         assertThat(availability.age(60)).isZero();
         availability.failed(acquire, unanswered, 70, 100, 80);
-        availability.failed(Scripts.locked(keys), refused, 85, 100, 90);
+        availability.failed(Inspections.locked(keys), refused, 85, 100, 90);
         assertThat(availability.age(95)).as("a refusal is an answer").isZero();
         assertThat(availability.answeredSince(91)).isFalse();
         assertThat(availability.answeredSince(90)).isTrue();
@@ -126,7 +127,9 @@ class AvailabilityTest extends FakeTime {
         long sent = clock.nanoTime();
         pass(11_000);
         // The connection of this call led nowhere, and the command timeout was long.
-        inside.monitored().of(KEY).failed(Scripts.locked(keys), unanswered, sent, 11_000_000_000L, clock.nanoTime());
+        inside.monitored()
+                .of(KEY)
+                .failed(Inspections.locked(keys), unanswered, sent, 11_000_000_000L, clock.nanoTime());
         pass(1_000);
         assertThat(waiter.isAlive()).isTrue();
         other.unlock();

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
  */
 class GuardTest extends FakeTime {
 
-    private static final long FOR_EVER = 8_000_000_000_000_000L;
+    private static final Call.NotAfter FOR_EVER = server -> 8_000_000_000_000_000L;
     private static final long SECOND = 1_000_000_000;
 
     private final LockKeys keys = LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job");
@@ -74,7 +74,7 @@ class GuardTest extends FakeTime {
         List<Redis.Subscription> mail = List.of(
                 redis.subscribe("redis-locks:mailbox:b", SECOND), redis.subscribe("redis-locks:mailbox:c", SECOND));
         clock.advanceMillis(101);
-        redis.run(Scripts.release(hold(1, "a:1", 1, Long.MAX_VALUE), null, false, false), SECOND);
+        redis.run(Scripts.release(hold(1, "a:1", 1, Long.MAX_VALUE), false, false), SECOND);
         assertThat(server.hash(KEY)).containsEntry("owner", "c:1");
         assertThat(server.zset(KEY + ":queue")).isEmpty();
         mail.forEach(Redis.Subscription::close);
@@ -90,7 +90,7 @@ class GuardTest extends FakeTime {
                 redis.subscribe("redis-locks:mailbox:b", SECOND), redis.subscribe("redis-locks:mailbox:c", SECOND));
         clock.advanceMillis(900);
         redis.run(Scripts.heartbeat(brief("c:1"), FOR_EVER), SECOND);
-        redis.run(Scripts.release(hold(1, "a:1", 1, Long.MAX_VALUE), null, false, false), SECOND);
+        redis.run(Scripts.release(hold(1, "a:1", 1, Long.MAX_VALUE), false, false), SECOND);
         assertThat(server.hash(KEY)).as("b stands still, but is told").containsEntry("owner", "b:1");
         for (int millis : new int[] {1_000, 1_000, 1_001}) {
             clock.advanceMillis(millis);

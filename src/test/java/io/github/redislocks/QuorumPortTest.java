@@ -21,6 +21,7 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
@@ -109,7 +110,7 @@ class QuorumPortTest {
         held.forEach(HeldCalls::release);
         await().atMost(SOON)
                 .ignoreExceptions()
-                .until(() -> quorum.run(Scripts.locked(keys), SECOND).is("LOCKED"));
+                .until(() -> quorum.run(Inspections.locked(keys), SECOND).is("LOCKED"));
         assertThat(votes()).isEqualTo(3);
         assertThat(masters.stream()
                         .mapToInt(master -> master.log().count("withdraw"))
@@ -130,12 +131,12 @@ class QuorumPortTest {
     @Test
     void heartbeat_ofAnAttemptThatLeft_isNotAsked() {
         assertThat(acquire().code()).isEqualTo("OK");
-        quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false), SECOND);
         assertThat(heartbeat().reply()).isEqualTo(new Reply(Reply.UNASKED, List.of()));
     }
 
     private Reply leave() {
-        return quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
+        return quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false), SECOND);
     }
 
     /** A quorum that has answered nothing must not count as reachable. */
@@ -171,7 +172,7 @@ class QuorumPortTest {
     @Test
     void acquire_afterTheHeartbeatHasWon_getsTheReplyThatItExpects() {
         assertThat(acquire().code()).isEqualTo("OK");
-        quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false), SECOND);
         await().until(() -> votes() == 0);
         Attempt other = new Attempt(
                 8, keys, new Owner("client:2"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
@@ -181,7 +182,7 @@ class QuorumPortTest {
         attempt = new Attempt(
                 9, keys, new Owner("client:1"), new Attempt.Request(3_000, true, false), WaitLimit.endless());
         assertThat(acquire().code()).isEqualTo("QUEUED");
-        quorum.run(Scripts.leave(keys, other.owner, other.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, other.owner, other.number, false), SECOND);
         await().until(() -> votes() == 0);
         Reply granted = heartbeat().reply();
         assertThat(granted.code()).isEqualTo("GRANTED");
@@ -311,7 +312,7 @@ class QuorumPortTest {
                             .code())
                     .isEqualTo("GRANTED");
             quorum.publish("channel", "", PATIENCE);
-            Reply left = quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), PATIENCE);
+            Reply left = quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false), PATIENCE);
             assertThat(left.code()).isEqualTo("DONE");
         }
         // Messages and heartbeats are sent one by one, by a thread that no caller waits for.
@@ -355,7 +356,7 @@ class QuorumPortTest {
             boolean had = acquire().is("OK");
             return had && same.log().count("check") > 0;
         });
-        quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false, null, false), SECOND);
+        quorum.run(Scripts.leave(keys, attempt.owner, attempt.number, false), SECOND);
         other.down(true);
         attempt = new Attempt(
                 8, keys, new Owner("client:1"), new Attempt.Request(3_000, true, false), WaitLimit.endless());

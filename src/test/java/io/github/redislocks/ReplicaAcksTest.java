@@ -480,11 +480,12 @@ class ReplicaAcksTest extends FakeTime {
                 Jedis admin = real.client();
                 JedisRedis direct = new JedisRedis(
                         real.address(), DefaultJedisClientConfig.builder().build(), 1)) {
-            direct.run(Scripts.acquire(attempt, 8_000_000_000_000_000L, false, 0), TimeUnit.SECONDS.toNanos(5));
+            direct.run(
+                    Scripts.acquire(attempt, server -> 8_000_000_000_000_000L, false, 0), TimeUnit.SECONDS.toNanos(5));
             for (Call again : List.of(
                     Scripts.renew(hold, 200, false),
                     Scripts.confirm(brief),
-                    Scripts.acquire(brief, 8_000_000_000_000_000L, false, 0),
+                    Scripts.acquire(brief, server -> 8_000_000_000_000_000L, false, 0),
                     Scripts.reenter(hold, hold.count(), 200))) {
                 long before = writes(admin);
                 assertThat(direct.run(again, TimeUnit.SECONDS.toNanos(5)).code())

@@ -312,7 +312,7 @@ class ResidencyTest extends FakeTime {
         Residence residence = inside.residences().known(KEY);
         Attempt.Request request = new Attempt.Request(30_000, true, false);
         Attempt next = new Attempt(1_000, residence.keys, residence, request, WaitLimit.endless());
-        Reply reply = redis.run(Scripts.acquire(next, Long.MAX_VALUE / 1_024, true, 0), 1_000_000_000);
+        Reply reply = redis.run(Scripts.acquire(next, server -> Long.MAX_VALUE / 1_024, true, 0), 1_000_000_000);
         assertThat(reply.number(0)).isGreaterThan(last);
         server.del(KEY);
     }
@@ -547,7 +547,7 @@ class ResidencyTest extends FakeTime {
             fresh.newCondition("c").signal();
             return unlocked(fresh);
         });
-        await().until(() -> !inside.attempts().all().stream().allMatch(attempt -> attempt.condition() != null));
+        await().until(() -> !inside.attempts().all().stream().allMatch(attempt -> attempt.isInCondition()));
         settle();
         handle.close();
         assertThat(signals.get(20, TimeUnit.SECONDS)).isTrue();

@@ -12,7 +12,7 @@ import io.github.redislocks.redis.Address;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.sentinel.SentinelRedis;
 import io.github.redislocks.redis.topology.Topology;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
@@ -177,13 +177,13 @@ class SentinelInMemoryTest {
         HeldCalls held = servers.clientsOf(OLD).get(0).hold(call -> true).whateverTheirTimeouts();
         var subscription = redis.subscribe("channel", TIMEOUT.toNanos());
         CompletableFuture<String> message = OwnThread.call(subscription::next);
-        CompletableFuture<?> call =
-                OwnThread.call(() -> redis.run(Scripts.locked(LockKeys.of("redis-locks", "job")), TIMEOUT.toNanos()));
+        CompletableFuture<?> call = OwnThread.call(
+                () -> redis.run(Inspections.locked(LockKeys.of("redis-locks", "job")), TIMEOUT.toNanos()));
         held.awaitParked(1, TIMEOUT);
         name(NEW, 2, FIRST, SECOND, THIRD);
         assertThatThrownBy(call::join).hasCauseInstanceOf(RedisException.Unanswered.class);
         assertThatThrownBy(message::join).hasCauseInstanceOf(RedisException.Unanswered.class);
-        assertThat(redis.run(Scripts.locked(LockKeys.of("redis-locks", "job")), TIMEOUT.toNanos()))
+        assertThat(redis.run(Inspections.locked(LockKeys.of("redis-locks", "job")), TIMEOUT.toNanos()))
                 .isNotNull();
         assertThat(redis.serverOf("")).isEqualTo(NEW.toString());
     }
@@ -201,7 +201,7 @@ class SentinelInMemoryTest {
                             return true;
                         },
                         Fault.REFUSED_CONNECTION);
-        assertThat(redis.run(Scripts.locked(LockKeys.of("redis-locks", "job")), TIMEOUT.toNanos()))
+        assertThat(redis.run(Inspections.locked(LockKeys.of("redis-locks", "job")), TIMEOUT.toNanos()))
                 .isNotNull();
     }
 
@@ -219,8 +219,8 @@ class SentinelInMemoryTest {
         redis.find("", TIMEOUT.toNanos());
         name(NEW, 2, FIRST, SECOND, THIRD);
         await().until(() -> moves.get() == 2);
-        FutureTask<?> call =
-                new FutureTask<>(() -> redis.run(Scripts.locked(LockKeys.of("redis-locks", "job")), TIMEOUT.toNanos()));
+        FutureTask<?> call = new FutureTask<>(
+                () -> redis.run(Inspections.locked(LockKeys.of("redis-locks", "job")), TIMEOUT.toNanos()));
         Thread caller = Threads.daemon("caller", call);
         caller.start();
         await().until(() -> call.isDone() || caller.getState() == Thread.State.WAITING);

@@ -11,7 +11,7 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
@@ -95,7 +95,7 @@ class ServersThatGoTest {
         RedisException away = new RedisException.Unanswered("away", true, new IOException("Connection refused"));
         String log = Logged.infoBy(Loggers.CONNECTION, () -> {
             long now = clock.nanoTime();
-            monitored.of("key").failed(Scripts.locked(LockKeys.of("redis-locks", "job")), away, now, SECOND, now);
+            monitored.of("key").failed(Inspections.locked(LockKeys.of("redis-locks", "job")), away, now, SECOND, now);
             clock.advanceMillis(500);
             monitored.moved();
             events.awaitTold(Duration.ofSeconds(20));
@@ -125,7 +125,7 @@ class ServersThatGoTest {
             master.set("master-" + i);
             long now = clock.nanoTime();
             outages.of("key")
-                    .failed(Scripts.locked(LockKeys.of("redis-locks", "job")), away, now, SECOND, now + SECOND);
+                    .failed(Inspections.locked(LockKeys.of("redis-locks", "job")), away, now, SECOND, now + SECOND);
             clock.advanceMillis(1_001);
             outages.moved();
         }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.RedisServer;
+import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.jedis.JedisRedis;
 import io.github.redislocks.script.Scripts;
@@ -30,7 +31,7 @@ import redis.clients.jedis.Protocol.Command;
 class ToldScriptTest {
 
     private static final long SECOND = 1_000_000_000;
-    private static final long FOR_EVER = 8_000_000_000_000_000L;
+    private static final Call.NotAfter FOR_EVER = server -> 8_000_000_000_000_000L;
 
     private final LockKeys keys = LockKeys.of("redis-locks", "lock");
 
@@ -43,7 +44,7 @@ class ToldScriptTest {
         redis.run(Scripts.acquire(attempt("a:1"), FOR_EVER, false, 0), SECOND);
         redis.run(Scripts.acquire(attempt("b:1"), FOR_EVER, true, 0), SECOND);
         Hold hold = new Hold(attempt("a:1"), new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true), 0, 0, null);
-        return redis.run(Scripts.release(hold, null, false, false), SECOND).code();
+        return redis.run(Scripts.release(hold, false, false), SECOND).code();
     }
 
     private String release(RedisServer server, DefaultJedisClientConfig.Builder login) {

@@ -10,7 +10,7 @@ import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.testkit.twin.Fault;
@@ -148,7 +148,7 @@ class WatchdogTest extends FakeTime {
         PendingCommand command = new PendingCommand(clock, KEY, Long.MAX_VALUE) {
             @Override
             public Call call() {
-                return Scripts.locked(LockKeys.of("redis-locks", "job"));
+                return Inspections.locked(LockKeys.of("redis-locks", "job"));
             }
 
             @Override
@@ -200,7 +200,7 @@ class WatchdogTest extends FakeTime {
 
         @Override
         public Call call() {
-            return Scripts.locked(LockKeys.of("redis-locks", "job"));
+            return Inspections.locked(LockKeys.of("redis-locks", "job"));
         }
 
         @Override

@@ -155,8 +155,7 @@ public class HoldCount {
                     // By a leave: the holder would be notified of a forced unlock.
                     long attempt = Long.parseLong(call.args().get(1));
                     redis.run(
-                            Scripts.leave(
-                                    Tampered.keysOf(call), new Owner(call.args().get(0)), attempt, true, null, false),
+                            Scripts.leave(Tampered.keysOf(call), new Owner(call.args().get(0)), attempt, true),
                             timeout);
                 }
                 return reply;

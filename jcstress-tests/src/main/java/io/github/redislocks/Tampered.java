@@ -7,7 +7,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,7 +43,7 @@ final class Tampered implements Redis {
             if (!verb("acquire").test(call)) {
                 return redis.run(call, timeout);
             }
-            boolean free = redis.run(Scripts.locked(keysOf(call)), timeout).is("FREE");
+            boolean free = redis.run(Inspections.locked(keysOf(call)), timeout).is("FREE");
             Reply reply = redis.run(call, timeout);
             return free && !reply.is("OK") ? new Reply("OK", List.of(1L, 0L)) : reply;
         });

@@ -206,7 +206,7 @@ final class Closing {
                 try {
                     losses.ended(hold);
                 } finally {
-                    leaves.add(Scripts.leave(hold.keys(), hold.owner, hold.attempt, true, null, false));
+                    leaves.add(Scripts.leave(hold.keys(), hold.owner, hold.attempt, true));
                 }
             }
         });

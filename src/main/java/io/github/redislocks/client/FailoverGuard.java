@@ -15,6 +15,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Remedy;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.LockKeys;
@@ -246,7 +247,7 @@ public final class FailoverGuard {
      * could not connect.
      */
     private void openBackgroundConnection() {
-        Call first = Scripts.locked(LockKeys.ofNobody(settings.keyPrefix()));
+        Call first = Inspections.locked(LockKeys.ofNobody(settings.keyPrefix()));
         String server = redis.serverOf(first.keys().get(0));
         RedisException failure = redis.runAll(List.of(first), settings.commandTimeoutNanos())
                 .get(0)

@@ -12,7 +12,6 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.residency.Residences;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Inspections;
-import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
@@ -53,7 +52,7 @@ public final class LockQueries {
     }
 
     public LockInspection inspect(LockKeys keys) {
-        Reply reply = look(keys, Scripts.inspect(keys));
+        Reply reply = look(keys, Inspections.inspect(keys));
         return new LocalThreads(keys, holds.all(), attempts.all(), residences).addTo(read(keys, reply));
     }
 
@@ -69,9 +68,7 @@ public final class LockQueries {
     /** Adds the threads that wait for the lock by an attempt, or have been granted it and have not returned yet. */
     void addQueuedThreads(LockKeys keys, Set<Thread> threads) {
         for (Attempt attempt : attempts.all()) {
-            if (attempt.waits
-                    && attempt.condition() == null
-                    && attempt.keys.lock().equals(keys.lock())) {
+            if (attempt.waits && !attempt.isInCondition() && attempt.keys.lock().equals(keys.lock())) {
                 addThread(attempt, threads);
             }
         }
@@ -81,7 +78,7 @@ public final class LockQueries {
     public List<Thread> waitingThreads(LockKeys keys, String condition) {
         List<Thread> threads = new ArrayList<>();
         for (Attempt attempt : attempts.all()) {
-            if (condition.equals(attempt.condition()) && attempt.keys.lock().equals(keys.lock())) {
+            if (attempt.isIn(condition) && attempt.keys.lock().equals(keys.lock())) {
                 addThread(attempt, threads);
             }
         }
@@ -97,18 +94,18 @@ public final class LockQueries {
 
     /** Asks Redis whether the lock is held. */
     boolean isLocked(LockKeys keys) {
-        return Inspections.held(look(keys, Scripts.locked(keys))) != null;
+        return Inspections.held(look(keys, Inspections.locked(keys))) != null;
     }
 
     public boolean forceUnlock(LockKeys keys) {
         long sent = clock.nanoTime();
-        Inspections.Held seen = Inspections.held(look(keys, Scripts.locked(keys)));
+        Inspections.Held seen = Inspections.held(look(keys, Inspections.locked(keys)));
         if (seen == null) {
             return false;
         }
         Reply forced = ask(
                 keys,
-                Scripts.force(keys, seen),
+                Inspections.force(keys, seen),
                 "was not forced open",
                 "It may have been: ask isLocked() when Redis is back.");
         if (!Answer.isGone(forced)) {

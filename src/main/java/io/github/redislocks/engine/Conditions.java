@@ -17,7 +17,6 @@ import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.Settings;
-import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisition;
 import io.github.redislocks.waiting.Attempts;
@@ -29,7 +28,6 @@ import io.github.redislocks.waiting.Step;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Instant;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Waits in the Conditions of a client's locks, and signals their waiters. */
@@ -82,7 +80,8 @@ public final class Conditions {
     public boolean await(String id, Hold hold, ConditionWaiter waiter, WaitLimit limit, @Nullable Instant until)
             throws InterruptedException {
         attempts.checkOpen();
-        Attempt attempt = attempts.make(hold, waiter.owner(), waiter.count(), id, limit);
+        Attempt attempt = new Attempt(
+                attempts.nextNumber(), hold.keys(), waiter.owner(), hold.request(), limit, waiter.count(), id);
         return new ConditionWait(attempt, hold, waiter, limit, until).await();
     }
 
@@ -130,7 +129,7 @@ public final class Conditions {
     private void moved(String id, String place) {
         int end = place.lastIndexOf(':');
         Attempt attempt = attempts.get(Long.valueOf(place.substring(end + 1)));
-        if (attempt != null && attempt.owner.id.equals(place.substring(0, end)) && id.equals(attempt.condition())) {
+        if (attempt != null && attempt.owner.id.equals(place.substring(0, end)) && attempt.isIn(id)) {
             attempt.leftCondition();
         }
     }
@@ -173,7 +172,6 @@ public final class Conditions {
         private final Hold hold;
         private final ConditionWaiter waiter;
         private final WaitLimit limit;
-        private final String condition;
         private final @Nullable Instant until;
         private Stage stage = Stage.HOLDING;
         /** Why the thread stops waiting in the Condition. */
@@ -185,7 +183,6 @@ public final class Conditions {
             this.hold = hold;
             this.waiter = waiter;
             this.limit = limit;
-            this.condition = Objects.requireNonNull(attempt.condition(), "condition");
             this.until = until;
         }
 
@@ -221,8 +218,7 @@ public final class Conditions {
             }
             stage = Stage.GIVING_UP;
             MemoryEdge.publish();
-            Attempt successor = handoff.successor(hold);
-            hold.names(successor);
+            hold.names(handoff.successor(hold));
             boolean keepTurn = Exits.keepsTurn(hold, began);
             boolean repeated = false;
             while (true) {
@@ -234,7 +230,7 @@ public final class Conditions {
                     if (refusal != null) {
                         throw refusal;
                     }
-                    Call call = Scripts.await(hold, attempt, notAfter, condition, successor, keepTurn);
+                    Call call = Scripts.await(hold, attempt, notAfter, keepTurn);
                     Reply reply = monitored.run(call, timeout);
                     attempt.answered(reply, notAfter);
                     Answer answer = Answer.of(reply);
@@ -251,7 +247,7 @@ public final class Conditions {
                         attempts.end(attempt);
                         throw Losses.exception(hold);
                     }
-                    handoff.handOn(hold.keys(), hold.attempt, successor, hold.turnStartNanos, answer, sent);
+                    handoff.handOn(hold, answer, sent);
                     removed();
                     // Pass the token of the hold that was given up: every grant to this attempt has a greater one.
                     attempt.queued(began, hold.token, -1);
@@ -261,7 +257,7 @@ public final class Conditions {
                 } catch (RedisException e) {
                     attempt.unanswered(e, notAfter);
                     heard();
-                    notAnswered(successor, began, e);
+                    notAnswered(began, e);
                     repeated = true;
                     pause();
                     monitored.retried();
@@ -292,10 +288,10 @@ public final class Conditions {
         }
 
         /** Ends the hold and throws if the request was refused permanently, or failed for too long. */
-        private void notAnswered(@Nullable Attempt successor, long began, RedisException e) {
+        private void notAnswered(long began, RedisException e) {
             long tried = clock.nanoTime() - began;
             if (e.isPermanent() || tried > limit.retryForNanos()) {
-                handoff.releaseLater(hold, Scripts.release(hold, successor, false, false), successor);
+                handoff.releaseLater(hold, false);
                 removed();
                 throw unavailable.notBack(hold.keys(), tried, e);
             }
@@ -396,9 +392,7 @@ public final class Conditions {
                 attempt.queued(sent, queued.lastToken(), queued.holderMillis());
                 watchdog.wakeAt(attempt.nextHeartbeatNanos());
             } else if (answer instanceof Answer.Granted granted) {
-                long claim = Timing.claimMillis(attempt.leaseMillis);
-                attempt.decide(
-                        Attempt.Grant.claimed(granted.token(), granted.previousLost(), sent, clock.nanoTime(), claim));
+                attempt.decide(granted.claimOf(attempt, sent, clock.nanoTime()));
             }
             stage = answer == Answer.Word.SIGNALLED ? Stage.SIGNALLED : reason;
             attempt.leftCondition();

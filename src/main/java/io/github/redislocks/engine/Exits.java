@@ -349,7 +349,7 @@ public final class Exits {
     /** Leaves a release without an answer to the background; returns whether the hold ended without a loss. */
     private boolean goesOnLater(Ending ending, RedisException failure) {
         Hold hold = ending.hold;
-        handoff.releaseLater(hold, handoff.releaseOf(hold, keepsTurn(hold, ending.sentNanos)), hold.successor());
+        handoff.releaseLater(hold, keepsTurn(hold, ending.sentNanos));
         // If only the confirmation of replicas is missing, Redis has run the release, and nothing was lost.
         return failure instanceof RedisException.Unacknowledged
                 || clock.nanoTime() < ending.untilNanos
@@ -380,7 +380,7 @@ public final class Exits {
             return false;
         }
         lock.crowded = !(answer instanceof Answer.Freed freed) || freed.crowded();
-        handoff.handOn(lock.keys, hold.attempt, hold.successor(), hold.turnStartNanos, answer, sent);
+        handoff.handOn(hold, answer, sent);
         return true;
     }
 

@@ -4,6 +4,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;
 import java.util.ArrayList;
 import java.util.List;
@@ -74,7 +75,7 @@ public final class ServerRequirements {
      * proxy that forwards calls.
      */
     public static @Nullable String objectionToSlots(Redis redis, String keyPrefix, long timeoutNanos) {
-        for (Outcome outcome : redis.runAll(Scripts.checkSlots(keyPrefix), timeoutNanos)) {
+        for (Outcome outcome : redis.runAll(Inspections.checkSlots(keyPrefix), timeoutNanos)) {
             if (isElsewhere(outcome.failure())) {
                 return tooSmall(redis.address());
             }

@@ -56,7 +56,7 @@ public final class UnavailableMessages {
 
     /** For an attempt that waited until an outage had lasted too long. */
     public LockUnavailableException notServed(Attempt attempt, long triedNanos, @Nullable RedisException cause) {
-        return attempt.fromCondition
+        return attempt.isFromCondition()
                 ? notBack(attempt.keys, triedNanos, cause)
                 : notAcquired(attempt.keys, triedNanos, attempt.mayExistInRedis(), cause);
     }

@@ -11,7 +11,6 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Inspections;
-import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.NameGlob;
 import io.github.redislocks.state.Settings;
@@ -130,7 +129,7 @@ public final class LockList {
         return new ServerScan(clock, settings.commandTimeoutNanos(), server, attempts) {
             @Override
             Call call(String from) {
-                return Scripts.list(keys, from);
+                return Inspections.list(keys, from);
             }
 
             @Override

@@ -8,7 +8,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
 import java.util.Iterator;
@@ -49,7 +49,7 @@ public final class TokenCount {
         return new ServerScan(clock, settings.commandTimeoutNanos(), server, attempts) {
             @Override
             Call call(String from) {
-                return Scripts.countTokens(settings.keyPrefix(), from);
+                return Inspections.countTokens(settings.keyPrefix(), from);
             }
 
             @Override

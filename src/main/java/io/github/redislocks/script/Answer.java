@@ -2,6 +2,8 @@ package io.github.redislocks.script;
 
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Timing;
 
 /**
  * The typed reply of a script. A reply to an acquisition is about the attempt. A reply to a release or a leave is about
@@ -10,7 +12,20 @@ import io.github.redislocks.redis.Reply;
 public sealed interface Answer {
 
     /** The attempt has the lock. */
-    record Granted(long token, boolean previousLost) implements Answer {}
+    record Granted(long token, boolean previousLost) implements Answer {
+
+        /** The grant to an attempt for its whole lease, which counts from when the request was sent. */
+        public Attempt.Grant of(Attempt attempt, long sentNanos, long turnStartNanos) {
+            long deadline = sentNanos + Timing.validityNanos(attempt.leaseMillis);
+            return new Attempt.Grant(token, previousLost, deadline, turnStartNanos, true);
+        }
+
+        /** The grant to an attempt for a claim, which counts from when the request was sent. */
+        public Attempt.Grant claimOf(Attempt attempt, long sentNanos, long turnStartNanos) {
+            long deadline = sentNanos + Timing.validityNanos(Timing.claimMillis(attempt.leaseMillis));
+            return new Attempt.Grant(token, previousLost, deadline, turnStartNanos, false);
+        }
+    }
 
     /**
      * The attempt has a place in the queue.

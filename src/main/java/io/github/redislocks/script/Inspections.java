@@ -2,7 +2,10 @@ package io.github.redislocks.script;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockSummary;
+import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Request;
+import io.github.redislocks.redis.Script;
 import io.github.redislocks.state.LockKeys;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -10,17 +13,73 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the replies to inspections of a lock. */
+/** Makes the calls that look at locks, also at those of other clients, and reads the replies. */
 public final class Inspections {
+
+    private static final Script LOCKED = script("locked");
+    private static final Script INSPECT = script("inspect");
+    private static final Script FORCE = script("force");
+    private static final Script COUNT = script("count");
+    private static final Script LIST = script("list");
+
+    /** Enough slots that a node with most slots of a cluster hardly ever looks like a node with all slots. */
+    private static final int SLOTS_CHECKED = 128;
 
     private Inspections() {}
 
-    /** A hold that {@link Scripts#locked} found. */
+    private static Script script(String name) {
+        return Script.load(Inspections.class, name);
+    }
+
+    /** A hold that {@link #locked} found. */
     public record Held(String owner, long attempt, long token) {}
 
-    /** The hold that {@link Scripts#locked} found, or null. */
+    /** Asks who holds a lock. */
+    public static Call locked(LockKeys keys) {
+        return new Call(Request.Plain.LOCKED, LOCKED, List.of(keys.lock()), List.of());
+    }
+
+    /**
+     * Reads keys in many slots, to check whether one server has all slots. No user can give a lock the names of these
+     * keys.
+     */
+    public static List<Call> checkSlots(String keyPrefix) {
+        return IntStream.range(0, SLOTS_CHECKED)
+                .mapToObj(number -> locked(LockKeys.ofNobody(keyPrefix, number)))
+                .toList();
+    }
+
+    /** Ends a hold that {@link #locked} found. */
+    public static Call force(LockKeys keys, Held seen) {
+        Request request = new Request.Force(seen.owner(), seen.attempt());
+        return new Call(request, FORCE, keys.all(), List.of(Long.toString(seen.token())));
+    }
+
+    /** Asks for the holder and the waiters of a lock. */
+    public static Call inspect(LockKeys keys) {
+        return inspect(keys, LockInspection.MAX_WAITERS);
+    }
+
+    /** As above, with at most {@code most} waiters of each kind, 1 or more. */
+    public static Call inspect(LockKeys keys, int most) {
+        List<String> shown = List.of(keys.lock(), keys.queue(), keys.conditions());
+        return new Call(Request.Plain.INSPECT, INSPECT, shown, List.of(Integer.toString(most)));
+    }
+
+    /** Counts the names whose last token a server remembers, from a cursor on. */
+    public static Call countTokens(String keyPrefix, String cursor) {
+        return new Call(COUNT, List.of(), List.of(cursor, LockKeys.fences(keyPrefix)));
+    }
+
+    /** Lists the locks of a server that are in use, from a cursor on. */
+    public static Call list(String keyPattern, String cursor) {
+        return new Call(LIST, List.of(), List.of(cursor, keyPattern));
+    }
+
+    /** The hold that {@link #locked} found, or null. */
     public static @Nullable Held held(Reply reply) {
         return reply.is("LOCKED") ? new Held(reply.text(0), reply.number(1), reply.number(2)) : null;
     }

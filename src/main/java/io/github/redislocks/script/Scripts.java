@@ -1,6 +1,5 @@
 package io.github.redislocks.script;
 
-import io.github.redislocks.LockInspection;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Request;
 import io.github.redislocks.redis.Script;
@@ -12,7 +11,7 @@ import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Timing;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,15 +39,7 @@ public final class Scripts {
     private static final Script AWAIT = script("await");
     private static final Script SIGNAL = script("signal");
     private static final Script REJOIN = script("rejoin");
-    private static final Script FORCE = script("force");
-    private static final Script LOCKED = script("locked");
     private static final Script HELD = script("held");
-    private static final Script INSPECT = script("inspect");
-    private static final Script COUNT = script("count");
-    private static final Script LIST = script("list");
-
-    /** Enough slots that a node with most slots of a cluster hardly ever looks like a node with all slots. */
-    private static final int SLOTS_CHECKED = 128;
 
     /** The mode of a try: the script asks the client that keeps the lock to answer. */
     private static final String TRY = "try";
@@ -56,16 +47,18 @@ public final class Scripts {
     private static final String SILENT = "silent";
 
     private static final String NO_PLACE = "";
-    /** A placeholder for {@code notAfter}, which is known only when the call is sent. */
+    /**
+     * A placeholder for {@code notAfter}, which is known only when the call is sent. In a leave without a date: no
+     * request of the attempt may still run.
+     */
     private static final String DATED = "0";
+    /** In place of a successor: its owner, attempt, lease and claim. */
+    private static final List<String> NOBODY = List.of("", "", "", NO_PLACE);
     /** A lease and its encoded argument. */
     private record Lease(long millis, String text) {}
 
     /** The last encoded lease: most requests name the same lease. */
     private static volatile Lease lastLease = new Lease(0, "0");
-
-    /** The argument {@code notAfter} of a leave if no unanswered request of the attempt may still run. */
-    private static final String NOTHING_RUNS = "0";
 
     /** The shortest lease with which the last token has to be remembered for longer than by default. */
     private static final long LONG_LEASE_MILLIS = 10_000_000;
@@ -143,18 +136,18 @@ public final class Scripts {
      *
      * @param lastLostAttempt the highest attempt whose hold was lost after lock() had returned; 0 if there is none
      */
-    public static Call acquire(Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt) {
-        return acquire(attempt, notAfterMicros, takePlace, lastLostAttempt, attempt.fair ? "queue" : "barge");
+    public static Call acquire(Attempt attempt, Call.NotAfter notAfter, boolean takePlace, long lastLostAttempt) {
+        String mode = attempt.fair ? "queue" : "barge";
+        return acquire(attempt, takePlace, lastLostAttempt, mode).dated(3, notAfter);
     }
 
-    private static Call acquire(
-            Attempt attempt, long notAfterMicros, boolean takePlace, long lastLostAttempt, String mode) {
+    private static Call acquire(Attempt attempt, boolean takePlace, long lastLostAttempt, String mode) {
         long claim = takePlace ? claim(attempt) : 0;
         List<String> args = List.of(
                 attempt.owner.id,
                 Long.toString(attempt.number),
                 Long.toString(attempt.leaseMillis),
-                Long.toString(notAfterMicros),
+                DATED,
                 takePlace ? Long.toString(claim) : NO_PLACE,
                 Long.toString(lastLostAttempt),
                 mode);
@@ -166,67 +159,41 @@ public final class Scripts {
     }
 
     /**
-     * Takes the lock if it is free, without a place in the queue. The deadline is by the clock of the server. If a
-     * client keeps the lock, the script asks that client.
+     * Takes the lock if it is free, without a place in the queue. If a client keeps the lock, the script asks that
+     * client.
      */
     public static Call acquireOnce(Attempt attempt, Call.NotAfter notAfter, long lastLostAttempt) {
         String mode = attempt.fair ? "queue " + TRY : TRY;
-        return acquire(attempt, 0, false, lastLostAttempt, mode).dated(3, notAfter);
-    }
-
-    /** Takes the lock or a place in the queue, by a deadline of the clock of the server that gets the call. */
-    public static Call acquire(Attempt attempt, Call.NotAfter notAfter, boolean takePlace, long lastLostAttempt) {
-        return acquire(attempt, 0, takePlace, lastLostAttempt).dated(3, notAfter);
+        return acquire(attempt, false, lastLostAttempt, mode).dated(3, notAfter);
     }
 
     public static Call heartbeat(Attempt attempt, Call.NotAfter notAfter) {
-        return heartbeat(attempt, 0).dated(2, notAfter);
-    }
-
-    public static Call heartbeat(Attempt attempt, long notAfterMicros) {
         Request request = new Request.Heartbeat(attempt.owner.id, attempt.number, claim(attempt));
-        return place(request, HEARTBEAT, attempt, notAfterMicros);
+        return place(request, HEARTBEAT, attempt, notAfter);
     }
 
-    public static Call await(
-            Hold hold,
-            Attempt waiting,
-            Call.NotAfter notAfter,
-            String condition,
-            @Nullable Attempt successor,
-            boolean keep) {
-        return await(hold, waiting, 0, condition, successor, keep).dated(3, notAfter);
-    }
-
-    public static Call await(
-            Hold hold,
-            Attempt waiting,
-            long notAfterMicros,
-            String condition,
-            @Nullable Attempt successor,
-            boolean keep) {
+    /**
+     * Ends a hold, and takes a place in a Condition.
+     *
+     * @param waiting the attempt that waits in its Condition
+     * @param keep whether the successor of the hold goes before waiters of other clients
+     */
+    public static Call await(Hold hold, Attempt waiting, Call.NotAfter notAfter, boolean keep) {
         List<String> args = new ArrayList<>(List.of(
                 waiting.owner.id,
                 Long.toString(hold.attempt),
                 Long.toString(waiting.number),
-                Long.toString(notAfterMicros),
-                condition,
+                DATED,
+                Objects.requireNonNull(waiting.condition, "condition"),
                 Integer.toString(waiting.holds),
                 Long.toString(claim(waiting))));
-        args.addAll(
-                successor == null
-                        ? List.of("", "", "", NO_PLACE, "0")
-                        : List.of(
-                                successor.owner.id,
-                                Long.toString(successor.number),
-                                Long.toString(successor.leaseMillis),
-                                Long.toString(claim(successor)),
-                                keep ? "1" : "0"));
+        args.addAll(next(hold.successor(), true));
+        args.add(keep ? "1" : "0");
         if (!hold.owner.id.equals(waiting.owner.id)) {
             args.add(hold.owner.id);
             args.add(Long.toString(Math.max(hold.token, hold.lastToken())));
         }
-        return new Call(AWAIT, hold.keys().all(), args);
+        return new Call(AWAIT, hold.keys().all(), args).dated(3, notAfter);
     }
 
     /** Notifies the attempt of another client that it may ask again for a lock that this client kept. */
@@ -242,11 +209,7 @@ public final class Scripts {
     }
 
     public static Call rejoin(Attempt waiting, Call.NotAfter notAfter) {
-        return rejoin(waiting, 0).dated(2, notAfter);
-    }
-
-    public static Call rejoin(Attempt waiting, long notAfterMicros) {
-        return place(Request.OfOneServer.REJOIN, REJOIN, waiting, notAfterMicros);
+        return place(Request.OfOneServer.REJOIN, REJOIN, waiting, notAfter);
     }
 
     /**
@@ -371,8 +334,15 @@ public final class Scripts {
         return last == 0 ? "" : Long.toString(last);
     }
 
-    public static Call release(Hold hold, @Nullable Attempt successor, boolean keep, boolean takePlace) {
+    /**
+     * Releases a hold.
+     *
+     * @param keep whether the successor of the hold goes before waiters of other clients
+     * @param takePlace whether the successor takes a place if it does not get the lock
+     */
+    public static Call release(Hold hold, boolean keep, boolean takePlace) {
         String attempt = Long.toString(hold.attempt);
+        Attempt successor = hold.successor();
         List<String> args = successor == null
                 ? List.of(hold.owner.id, attempt)
                 : List.of(
@@ -423,36 +393,37 @@ public final class Scripts {
     }
 
     /**
-     * Takes an attempt out of Redis: its place, or its hold.
+     * Takes an attempt out of Redis, its place or its hold, without a successor.
      *
      * @param returned whether lock() returned the attempt's hold, so that its end counts as a loss
      */
-    public static Call leave(
-            LockKeys keys, Owner owner, long number, boolean returned, @Nullable Attempt successor, boolean takePlace) {
-        String attempt = Long.toString(number);
-        List<String> args = successor == null
-                ? List.of(owner.id, attempt, returned ? "1" : "0", NOTHING_RUNS, "", "", "", NO_PLACE)
-                : List.of(
-                        owner.id,
-                        attempt,
-                        returned ? "1" : "0",
-                        NOTHING_RUNS,
-                        successor.owner.id,
-                        Long.toString(successor.number),
-                        Long.toString(successor.leaseMillis),
-                        takePlace ? Long.toString(claim(successor)) : NO_PLACE);
-        return new Call(new Request.Leave(owner.id, number, returned), LEAVE, keys.all(), withLastToken(owner, args));
+    public static Call leave(LockKeys keys, Owner owner, long number, boolean returned) {
+        return leave(keys, owner, new Request.Leave(owner.id, number, returned), NOBODY);
     }
 
     /** Takes an attempt out of Redis whose unanswered requests may still run. */
     public static Call leave(Attempt attempt, boolean returned, @Nullable Attempt successor, boolean takePlace) {
-        return leave(attempt.keys, attempt.owner, attempt.number, returned, successor, takePlace)
+        Request.Leave request = new Request.Leave(attempt.owner.id, attempt.number, returned);
+        return leave(attempt.keys, attempt.owner, request, next(successor, takePlace))
                 .dated(3, attempt::mayRunUntilMicros);
     }
 
-    public static Call force(LockKeys keys, Inspections.Held seen) {
-        Request request = new Request.Force(seen.owner(), seen.attempt());
-        return new Call(request, FORCE, keys.all(), List.of(Long.toString(seen.token())));
+    private static Call leave(LockKeys keys, Owner owner, Request.Leave leave, List<String> next) {
+        List<String> args =
+                new ArrayList<>(List.of(owner.id, Long.toString(leave.attempt()), leave.returned() ? "1" : "0", DATED));
+        args.addAll(next);
+        return new Call(leave, LEAVE, keys.all(), withLastToken(owner, args));
+    }
+
+    /** The arguments that name a successor: its owner, attempt, lease and claim. */
+    private static List<String> next(@Nullable Attempt successor, boolean takePlace) {
+        return successor == null
+                ? NOBODY
+                : List.of(
+                        successor.owner.id,
+                        Long.toString(successor.number),
+                        Long.toString(successor.leaseMillis),
+                        takePlace ? Long.toString(claim(successor)) : NO_PLACE);
     }
 
     /** Checks whether Redis still has a hold. */
@@ -461,52 +432,15 @@ public final class Scripts {
                 Request.Plain.HELD, HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));
     }
 
-    /**
-     * Reads keys in many slots, to check whether one server has all slots. No user can give a lock the names of these
-     * keys.
-     */
-    public static List<Call> checkSlots(String keyPrefix) {
-        return IntStream.range(0, SLOTS_CHECKED)
-                .mapToObj(number -> locked(LockKeys.ofNobody(keyPrefix, number)))
-                .toList();
-    }
-
-    public static Call locked(LockKeys keys) {
-        return new Call(Request.Plain.LOCKED, LOCKED, List.of(keys.lock()), List.of());
-    }
-
-    public static Call inspect(LockKeys keys) {
-        return inspect(keys, LockInspection.MAX_WAITERS);
-    }
-
-    /** Shows a lock with at most {@code most} waiters of each kind, 1 or more. */
-    public static Call inspect(LockKeys keys, int most) {
-        List<String> shown = List.of(keys.lock(), keys.queue(), keys.conditions());
-        return new Call(Request.Plain.INSPECT, INSPECT, shown, List.of(Integer.toString(most)));
-    }
-
-    /** Counts the names whose last token a server remembers, from a cursor on. */
-    public static Call countTokens(String keyPrefix, String cursor) {
-        return new Call(COUNT, List.of(), List.of(cursor, LockKeys.fences(keyPrefix)));
-    }
-
-    /** Lists the locks of a server that are in use, from a cursor on. */
-    public static Call list(String keyPattern, String cursor) {
-        return new Call(LIST, List.of(), List.of(cursor, keyPattern));
-    }
-
     /** Makes a call that renews or creates the place of an attempt. */
-    private static Call place(Request request, Script script, Attempt attempt, long notAfterMicros) {
-        return new Call(
-                request,
-                script,
-                attempt.keys.all(),
-                List.of(
-                        attempt.owner.id,
-                        Long.toString(attempt.number),
-                        Long.toString(notAfterMicros),
-                        Integer.toString(attempt.holds),
-                        Long.toString(claim(attempt))));
+    private static Call place(Request request, Script script, Attempt attempt, Call.NotAfter notAfter) {
+        List<String> args = List.of(
+                attempt.owner.id,
+                Long.toString(attempt.number),
+                DATED,
+                Integer.toString(attempt.holds),
+                Long.toString(claim(attempt)));
+        return new Call(request, script, attempt.keys.all(), args).dated(2, notAfter);
     }
 
     private static long claim(Attempt attempt) {

@@ -15,7 +15,6 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
-import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Handoff;
@@ -89,14 +88,10 @@ public final class Together {
             }
             long sent = clock.nanoTime();
             Answer first = ask(all, sent, timeoutNanos, within.waits());
-            if (!(first instanceof Answer.Granted granted)) {
+            // The attempts have the same lease, so the grant is the same for each.
+            if (!(first instanceof Answer.Granted granted)
+                    || settle(all, granted.of(all.get(0), sent, clock.nanoTime()), limit, had)) {
                 answer = first;
-            } else {
-                long deadline = sent + Timing.validityNanos(request.leaseMillis());
-                Attempt.Grant grant = new Attempt.Grant(granted.token(), false, deadline, clock.nanoTime(), true);
-                if (settle(all, grant, limit, had)) {
-                    answer = first;
-                }
             }
             return answer;
         } finally {

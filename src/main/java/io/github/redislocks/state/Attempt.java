@@ -30,6 +30,7 @@ public final class Attempt extends Footprint {
 
     private static final AtomicLongFieldUpdater<Attempt> NEXT_HEARTBEAT =
             AtomicLongFieldUpdater.newUpdater(Attempt.class, "nextHeartbeatNanos");
+
     /** The outcome of an attempt. */
     public sealed interface Verdict permits Grant, Failure, Left {}
 
@@ -44,14 +45,7 @@ public final class Attempt extends Footprint {
      * @param confirmed whether Redis has already given the wanted lease, not only a claim
      */
     public record Grant(long token, boolean previousLost, long deadlineNanos, long turnStartNanos, boolean confirmed)
-            implements Verdict {
-
-        /** A grant that a reply reports and that lasts for a claim. */
-        public static Grant claimed(long token, boolean previousLost, long sentNanos, long now, long claimMillis) {
-            long deadline = sentNanos + Timing.validityNanos(claimMillis);
-            return new Grant(token, previousLost, deadline, now, false);
-        }
-    }
+            implements Verdict {}
 
     /** The attempt cannot go on: the client is closed, or Redis has been away for too long. */
     public record Failure(RuntimeException exception) implements Verdict {
@@ -130,13 +124,12 @@ public final class Attempt extends Footprint {
 
     /** The hold count with which the lock is acquired. */
     public final int holds;
-    /** Whether the attempt gets back a hold that was given up in a Condition. */
-    public final boolean fromCondition;
     /**
-     * The id of the Condition in which the attempt waits, until it is signalled or gives up; null for any other
-     * attempt.
+     * The id of the Condition in which the hold was given up that the attempt gets back; null for any other attempt.
      */
-    private volatile @Nullable String condition;
+    public final @Nullable String condition;
+    /** Whether the attempt waits in the Condition: until it is signalled, or gives up. */
+    private volatile boolean inCondition;
 
     private final AtomicReference<@Nullable Verdict> verdict = new AtomicReference<>();
 
@@ -166,6 +159,7 @@ public final class Attempt extends Footprint {
     public volatile boolean stranded;
     /** Whether a heartbeat is under way. Set by the watchdog, and only as long as there is no verdict. */
     private volatile boolean heartbeatInFlight;
+
     /** Makes an attempt of the calling thread. */
     public Attempt(long number, LockKeys keys, Owner owner, Request request, WaitLimit limit) {
         this.number = number;
@@ -179,26 +173,20 @@ public final class Attempt extends Footprint {
         this.bearsOutages = limit.isTimed();
         this.retryForNanos = limit.retryForNanos();
         this.holds = 1;
-        this.fromCondition = false;
+        this.condition = null;
         this.stage = waits && !fair ? Way.BEHIND : Way.CONTENDING;
     }
 
     /**
-     * Makes an attempt of the calling thread to get back a lock that it gives up to wait in a Condition.
+     * Makes an attempt of the calling thread to get back a hold that it gives up to wait in a Condition.
      *
-     * @param request the request of the hold: its lease, and whether the lease is renewed
+     * @param request the request that the hold stands for
      * @param limit how the thread waits in the Condition; only the time for outages is used here
-     * @param holds the hold count
-     * @param condition the id of the Condition; null if the thread does not wait there any more
+     * @param holds the hold count after the wait
+     * @param condition the id of the Condition
      */
     public Attempt(
-            long number,
-            LockKeys keys,
-            Owner owner,
-            Request request,
-            WaitLimit limit,
-            int holds,
-            @Nullable String condition) {
+            long number, LockKeys keys, Owner owner, Request request, WaitLimit limit, int holds, String condition) {
         this.number = number;
         this.keys = keys;
         this.owner = owner;
@@ -210,8 +198,8 @@ public final class Attempt extends Footprint {
         this.bearsOutages = true;
         this.retryForNanos = limit.retryForNanos();
         this.holds = holds;
-        this.fromCondition = true;
         this.condition = condition;
+        this.inCondition = true;
         this.stage = Way.CONTENDING;
     }
 
@@ -402,15 +390,24 @@ public final class Attempt extends Footprint {
         doubted = false;
     }
 
-    /** The id of the Condition in which the attempt waits; null if it waits in none. */
-    @Nullable
-    public String condition() {
-        return condition;
+    /** Whether the attempt gets back a hold that was given up in a Condition. */
+    public boolean isFromCondition() {
+        return condition != null;
+    }
+
+    /** Whether the attempt waits in a Condition. */
+    public boolean isInCondition() {
+        return inCondition;
+    }
+
+    /** Whether the attempt waits in the Condition with this id. */
+    public boolean isIn(String id) {
+        return inCondition && id.equals(condition);
     }
 
     /** Notes that the attempt was signalled, or gave up: it now waits for the lock. */
     public void leftCondition() {
-        condition = null;
+        inCondition = false;
     }
 
     /**

@@ -58,7 +58,7 @@ public class Hold extends Leased implements Footprint.Possession {
         this.renewedMillis = attempt.renewed ? Math.toIntExact(attempt.leaseMillis) : 0;
         this.fenceRefreshedSeconds = seconds(now);
         this.failoverEpoch = attempt.failoverEpoch();
-        if (attempt.fromCondition) {
+        if (attempt.isFromCondition()) {
             announced();
         }
         begin(grant.deadlineNanos());
@@ -66,6 +66,11 @@ public class Hold extends Leased implements Footprint.Possession {
 
     private static int seconds(long nanos) {
         return (int) TimeUnit.NANOSECONDS.toSeconds(nanos);
+    }
+
+    /** The request by which the owner gets the hold back after it has given the hold up in a Condition. */
+    public Attempt.Request request() {
+        return new Attempt.Request(leaseMillis(), isRenewed(), true, maxHoldMillis());
     }
 
     @Override

@@ -17,7 +17,6 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
-import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.Watchdog;
 import org.jspecify.annotations.Nullable;
@@ -265,9 +264,7 @@ public final class Acquisitions {
             if (answer instanceof Answer.Granted granted) {
                 attempt.known();
                 tookFree = fastPath;
-                long deadline = sent + Timing.validityNanos(attempt.leaseMillis);
-                Attempt.Grant grant =
-                        new Attempt.Grant(granted.token(), granted.previousLost(), deadline, clock.nanoTime(), true);
+                Attempt.Grant grant = granted.of(attempt, sent, clock.nanoTime());
                 settlement().isConfirmed(grant);
                 attempt.decide(grant);
             } else if (answer instanceof Answer.Queued queued) {

@@ -3,7 +3,6 @@ package io.github.redislocks.waiting;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
-import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
@@ -45,20 +44,11 @@ public final class Attempts {
         return new Attempt(nextNumber(), keys, owner, request, limit);
     }
 
-    /**
-     * Makes an attempt to get back, {@code count} times, a hold that the calling thread is about to give up in a
-     * Condition.
-     */
-    public Attempt make(Hold hold, Owner owner, int count, String condition, WaitLimit limit) {
-        Attempt.Request request = new Attempt.Request(hold.leaseMillis(), hold.isRenewed(), true, hold.maxHoldMillis());
-        return new Attempt(nextNumber(), hold.keys(), owner, request, limit, count, condition);
-    }
-
     /** Begins an attempt. If this throws an error, the attempt may have begun nevertheless. */
     public void begin(Attempt attempt) {
         attempt.begins(clock.nanoTime(), epoch.count());
         underWay.put(attempt.number, attempt);
-        if (attempt.fromCondition) {
+        if (attempt.isFromCondition()) {
             inConditions.incrementAndGet();
         }
         // Have the watchdog look at the attempt in time, even if an error ends this call.
@@ -70,7 +60,7 @@ public final class Attempts {
     }
 
     private boolean isRefused(Attempt attempt) {
-        return closed || (draining && !attempt.fromCondition);
+        return closed || (draining && !attempt.isFromCondition());
     }
 
     public long nextNumber() {

@@ -13,7 +13,6 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
-import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.PendingCommand;
 import io.github.redislocks.watchdog.Watchdog;
 import java.util.ArrayList;
@@ -88,7 +87,7 @@ public final class Handoff implements Renewals.Rescue {
     public Call releaseOf(Hold hold, boolean keepTurn) {
         return hold.isToKeep()
                 ? Scripts.releaseAfter(hold).with(settings.acks())
-                : Scripts.release(hold, hold.successor(), keepTurn, mailbox.isOpen());
+                : Scripts.release(hold, keepTurn, mailbox.isOpen());
     }
 
     @Nullable
@@ -102,23 +101,30 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Passes the local turn on according to the reply to a release. If the named successor has given up meanwhile,
-     * takes it out of Redis, and waits for that a moment at most. Otherwise, after unlock() has returned, the lock
-     * could be neither held nor free.
+     * Passes the local turn on according to the reply to a hold's release. If the named successor has given up
+     * meanwhile, takes it out of Redis, and waits for that a moment at most. Otherwise, after unlock() has returned,
+     * the lock could be neither held nor free.
      */
-    public void handOn(
-            LockKeys keys,
-            long contender,
-            @Nullable Attempt successor,
-            long turnStartNanos,
-            Answer answer,
-            long sentNanos) {
-        Attempt gone = inherit(keys, contender, successor, turnStartNanos, answer, sentNanos);
+    public void handOn(Hold hold, Answer answer, long sentNanos) {
+        Attempt gone = inherit(hold, answer, sentNanos);
         if (gone != null) {
             HandoffCommands.Remainder rest = new HandoffCommands.Remainder(1);
-            watchdog.run(commands.new Leave(gone, new HandoffCommands.Turn(contender), rest));
+            watchdog.run(commands.new Leave(gone, new HandoffCommands.Turn(hold.attempt), rest));
             await(rest, clock.nanoTime());
         }
+    }
+
+    /**
+     * Passes the turn of a hold on as {@link #inherit(LockKeys, long, Attempt, Answer)} does, and notes what Redis did
+     * for the successor.
+     */
+    @Nullable
+    Attempt inherit(Hold hold, Answer answer, long sentNanos) {
+        Attempt gone = inherit(hold.keys(), hold.attempt, hold.successor(), answer);
+        if (gone == null) {
+            served(hold.successor(), answer, sentNanos, hold.turnStartNanos);
+        }
+        return gone;
     }
 
     /**
@@ -126,27 +132,24 @@ public final class Handoff implements Renewals.Rescue {
      * it the lock or queued it, returns the successor, and the turn stays where it is.
      */
     @Nullable
-    Attempt inherit(
-            LockKeys keys,
-            long contender,
-            @Nullable Attempt successor,
-            long turnStartNanos,
-            Answer answer,
-            long sentNanos) {
+    Attempt inherit(LockKeys keys, long contender, @Nullable Attempt successor, Answer answer) {
         boolean named = answer instanceof Answer.Granted || answer instanceof Answer.Queued;
         if (successor == null || !named) {
             localQueue.exit(keys, contender);
             wake(successor);
             return null;
         }
-        if (!localQueue.inherit(contender, successor)) {
-            return successor;
+        return localQueue.inherit(contender, successor) ? null : successor;
+    }
+
+    /** Notes what Redis did for the successor, which has the local turn now. */
+    void served(@Nullable Attempt successor, Answer answer, long sentNanos, long turnStartNanos) {
+        if (successor == null) {
+            return;
         }
-        boolean undecided = successor.undecided();
+        boolean undecided = true;
         if (answer instanceof Answer.Granted granted) {
-            long deadline = sentNanos + Timing.validityNanos(successor.leaseMillis);
-            undecided = successor.decide(
-                    new Attempt.Grant(granted.token(), granted.previousLost(), deadline, turnStartNanos, true));
+            undecided = successor.decide(granted.of(successor, sentNanos, turnStartNanos));
         } else if (answer instanceof Answer.Queued queued) {
             successor.queued(sentNanos, queued.lastToken(), queued.holderMillis());
             watchdog.wakeAt(successor.nextHeartbeatNanos());
@@ -157,7 +160,6 @@ public final class Handoff implements Renewals.Rescue {
             // have the turn.
             successor.owner.wake();
         }
-        return null;
     }
 
     /**
@@ -262,7 +264,7 @@ public final class Handoff implements Renewals.Rescue {
     public void rescue(Hold hold) {
         hold.beginRelease(clock.nanoTime());
         if (hold.isReleasing()) {
-            releaseLater(hold, releaseOf(hold, false), hold.successor());
+            releaseLater(hold, false);
             holds.remove(hold);
         }
         hold.stranded = false;
@@ -318,7 +320,7 @@ public final class Handoff implements Renewals.Rescue {
     /** Ends in Redis, in the background, a hold that its thread left behind. */
     @Override
     public void leaveLater(Hold hold) {
-        Call call = Scripts.leave(hold.keys(), hold.owner, hold.attempt, true, null, false);
+        Call call = Scripts.leave(hold.keys(), hold.owner, hold.attempt, true);
         watchdog.run(commands.new HoldEnd(hold.lock(), hold.longestLeaseMillis(), call));
     }
 
@@ -328,9 +330,13 @@ public final class Handoff implements Renewals.Rescue {
                 commands.new HoldEnd(released.keys().lock(), settings.leaseMillis(), Scripts.releaseAgain(released)));
     }
 
-    /** Repeats a release that was not answered in time, in the background, until it is answered. */
-    public void releaseLater(Hold hold, Call call, @Nullable Attempt successor) {
-        watchdog.run(commands.new Release(hold, call, successor));
+    /**
+     * Repeats a release that was not answered in time, in the background, until it is answered.
+     *
+     * @param keepTurn whether the successor goes before waiters of other clients
+     */
+    public void releaseLater(Hold hold, boolean keepTurn) {
+        watchdog.run(commands.new Release(hold, releaseOf(hold, keepTurn)));
     }
 
     /**

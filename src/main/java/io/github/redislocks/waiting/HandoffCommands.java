@@ -130,19 +130,16 @@ final class HandoffCommands {
     class Release extends HoldEnd {
 
         final Hold hold;
-        private final @Nullable Attempt successor;
 
-        Release(Hold hold, Call call, @Nullable Attempt successor) {
+        Release(Hold hold, Call call) {
             super(hold.lock(), hold.longestLeaseMillis(), call);
             this.hold = hold;
-            this.successor = successor;
         }
 
         @Override
         public long follow(Reply reply, long sentNanos) {
             Answer answer = Answer.of(reply);
-            Attempt gone =
-                    handoff.inherit(hold.keys(), hold.attempt, successor, hold.turnStartNanos, answer, sentNanos);
+            Attempt gone = handoff.inherit(hold, answer, sentNanos);
             if (gone != null) {
                 watchdog.run(new Leave(gone, new Turn(hold.attempt), null));
             }
@@ -155,7 +152,7 @@ final class HandoffCommands {
         @Override
         public void giveUp() {
             localQueue.exit(hold.keys(), hold.attempt);
-            Handoff.wake(successor);
+            Handoff.wake(hold.successor());
         }
     }
 
@@ -166,7 +163,7 @@ final class HandoffCommands {
         private boolean ended;
 
         GivenBack(Hold hold, Remainder rest) {
-            super(hold, handoff.releaseOf(hold, false), hold.successor());
+            super(hold, handoff.releaseOf(hold, false));
             this.rest = rest;
         }
 
@@ -196,7 +193,7 @@ final class HandoffCommands {
         private boolean sentBefore;
 
         FirstRelease(Hold hold, Call call, long untilNanos, Handoff.ReleaseEnd onEnd) {
-            super(hold, call, hold.successor());
+            super(hold, call);
             this.untilNanos = untilNanos;
             this.onEnd = onEnd;
         }
@@ -347,10 +344,14 @@ final class HandoffCommands {
         @Override
         public long follow(Reply reply, long sentNanos) {
             Turn handedOn = turn;
-            Attempt next = handedOn == null
-                    ? null
-                    : handoff.inherit(
-                            gone.keys, handedOn.contender, successor, clock.nanoTime(), Answer.of(reply), sentNanos);
+            Attempt next = null;
+            if (handedOn != null) {
+                Answer answer = Answer.of(reply);
+                next = handoff.inherit(gone.keys, handedOn.contender, successor, answer);
+                if (next == null) {
+                    handoff.served(successor, answer, sentNanos, clock.nanoTime());
+                }
+            }
             if (next == null) {
                 unanswered();
             } else {

@@ -181,16 +181,14 @@ public final class Heartbeats implements Task {
 
         /** Makes a grant the verdict; returns false if there was an earlier verdict, so that nobody uses this grant. */
         private boolean granted(Answer.Granted granted, long sentNanos) {
-            long claim = Timing.claimMillis(attempt.leaseMillis);
-            return attempt.decide(
-                    Attempt.Grant.claimed(granted.token(), granted.previousLost(), sentNanos, clock.nanoTime(), claim));
+            return attempt.decide(granted.claimOf(attempt, sentNanos, clock.nanoTime()));
         }
 
         @Override
         public void failed(RedisException failure, long sentNanos) {
             attempt.unanswered(failure, notAfter);
             attempt.endHeartbeat();
-            if (failure.isPermanent() && attempt.condition() == null) {
+            if (failure.isPermanent() && !attempt.isInCondition()) {
                 attempt.decide(new Attempt.Failure(unavailable.notServed(attempt, 0, failure)));
             }
             long pause = failure instanceof RedisException.Unready

@@ -9,7 +9,6 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Inspections;
-import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.watchdog.Batch;
@@ -78,7 +77,7 @@ public final class SlowWaits implements Task {
         int asked = 0;
         for (Attempt attempt : attempts.all()) {
             long began = attempt.beganNanos();
-            if (attempt.waits && attempt.undecided() && attempt.condition() == null && began != Long.MAX_VALUE) {
+            if (attempt.waits && attempt.undecided() && !attempt.isInCondition() && began != Long.MAX_VALUE) {
                 next = Math.min(next, look(attempt, began + slowNanos, now));
             }
         }
@@ -151,7 +150,7 @@ public final class SlowWaits implements Task {
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
             // The log says how many threads wait, and names none: so ask for one name only.
-            return Scripts.inspect(oldest.keys, 1);
+            return Inspections.inspect(oldest.keys, 1);
         }
 
         @Override

@@ -14,7 +14,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
@@ -107,7 +107,7 @@ class MonitoredRedisTest {
             MonitoredRedis monitored = new MonitoredRedis(Settings.DEFAULTS, stepping, new One(twin), events);
             several = monitored;
             monitored.connected();
-            Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+            Call call = Inspections.locked(LockKeys.of("redis-locks", "job"));
             monitored.run(call, 3_000_000_000L);
             fake.advanceMillis(1_000);
             down = true;
@@ -142,7 +142,7 @@ class MonitoredRedisTest {
             several = monitored;
             monitored.connected();
             down = true;
-            Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+            Call call = Inspections.locked(LockKeys.of("redis-locks", "job"));
             assertThatThrownBy(() -> monitored.run(call, 3_000_000_000L)).isInstanceOf(RedisException.Unanswered.class);
             await().until(() -> told.size() == 2);
             assertThat(told).containsExactly("began", "ended");
@@ -156,7 +156,7 @@ class MonitoredRedisTest {
         try (InMemoryRedis twin = new InMemoryRedis(fake.server())) {
             MonitoredRedis monitored = new MonitoredRedis(Settings.DEFAULTS, fake, new One(twin), events);
             monitored.connected();
-            Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+            Call call = Inspections.locked(LockKeys.of("redis-locks", "job"));
             for (int time = 1; time <= 2; time++) {
                 hasNoMaster = true;
                 down = true;
@@ -188,7 +188,7 @@ class MonitoredRedisTest {
             };
             MonitoredRedis monitored = new MonitoredRedis(Settings.DEFAULTS, fake, unasked, events);
             monitored.connected();
-            Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+            Call call = Inspections.locked(LockKeys.of("redis-locks", "job"));
             down = true;
             assertThatThrownBy(() -> monitored.run(call, 3_000_000_000L)).isInstanceOf(RedisException.Unanswered.class);
             down = false;

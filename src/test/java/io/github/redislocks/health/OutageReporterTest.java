@@ -10,7 +10,7 @@ import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import java.time.Duration;
 import java.util.List;
@@ -32,7 +32,7 @@ class OutageReporterTest {
 
     private final RedisException silent = new RedisException.Unanswered("no answer", true, null);
     private final RedisException full = new RedisException.Refused("OOM command not allowed", null);
-    private final Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+    private final Call call = Inspections.locked(LockKeys.of("redis-locks", "job"));
     private final AtomicBoolean closed = new AtomicBoolean();
     private final EventNotifier events = new EventNotifier(List.of());
     private final OutageReporter news = new OutageReporter("Redis", () -> "host:6379", closed::get, events);

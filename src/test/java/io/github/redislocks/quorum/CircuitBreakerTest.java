@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.Settings;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -73,7 +73,7 @@ class CircuitBreakerTest extends OneMaster {
             down.set(false);
             await().until(() -> {
                 long deadline = System.nanoTime() + SECOND;
-                Poll poll = new MajorityPoll(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE);
+                Poll poll = new MajorityPoll(1, Inspections.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE);
                 own.ask(List.of(poll), deadline, false);
                 return poll.await(deadline, LockSupport::parkNanos).outcome().reply() != null;
             });

@@ -6,7 +6,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +18,7 @@ class InspectPollTest extends ThreeMasters {
     private static final Reply FREE = new Reply("FREE", List.of());
     private static final Reply NOBODY = new Reply("FREE", List.of("", 0L, 0L, 0L, 0L, 0L));
 
-    private final Call call = Scripts.inspect(keys);
+    private final Call call = Inspections.inspect(keys);
     private final Poll inspect = new InspectPoll(3, call, "HELD", 1, 4);
     private final Poll locked = new InspectPoll(3, call, "LOCKED", 2, 0);
 

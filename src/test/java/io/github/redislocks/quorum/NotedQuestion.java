@@ -3,7 +3,7 @@ package io.github.redislocks.quorum;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.redis.Outcome;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import java.util.List;
 import java.util.Set;
@@ -16,7 +16,7 @@ class NotedQuestion extends MajorityPoll {
     final List<Outcome> outcomes = new CopyOnWriteArrayList<>();
 
     NotedQuestion(LockKeys keys) {
-        super(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE);
+        super(1, Inspections.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE);
     }
 
     @Override

@@ -7,7 +7,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -27,7 +27,7 @@ class PollTest extends ThreeMasters {
     private static final Reply GONE = new Reply("GONE", List.of());
     private static final Reply YOUNG = new Reply("YOUNG", List.of(1_000L, 1L));
 
-    private final Call call = Scripts.locked(keys);
+    private final Call call = Inspections.locked(keys);
     private final List<Long> majorities = new ArrayList<>();
 
     /** A poll that the last answer decides; its value is the number of replies. */

@@ -10,7 +10,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
@@ -166,7 +166,7 @@ class QuickNodeTest {
     /** The first copy may have run, so the answer to the second copy does not say that it has not. */
     @Test
     void connectionThatBreaks_isAskedAgainByAThreadOfTheNode() {
-        RenewPoll renewal = new RenewPoll(calls, Scripts.locked(keys), candidate, 1, RenewPoll.Round.NONE);
+        RenewPoll renewal = new RenewPoll(calls, Inspections.locked(keys), candidate, 1, RenewPoll.Round.NONE);
         node.ask(List.of(renewal), deadline, false);
         quick.next().receiver().accept(null);
         Reply reply = renewal.await(deadline, LockSupport::parkNanos).outcome().reply();
@@ -257,7 +257,7 @@ class QuickNodeTest {
 
     @Test
     void questionThatThrows_holdsUpNobody() {
-        Poll broken = new MajorityPoll(1, Scripts.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE) {
+        Poll broken = new MajorityPoll(1, Inspections.locked(keys), Set.of("FREE"), "FREE", Long.MAX_VALUE) {
             @Override
             public void settled(PolledMaster from, long mayRunUntilNanos, Outcome outcome) {
                 throw new InternalError("of the test");

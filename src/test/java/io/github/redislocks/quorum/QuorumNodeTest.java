@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
@@ -157,7 +157,7 @@ class QuorumNodeTest extends OneMaster {
     void answer_afterALateCopy_saysThatAnEarlierCopyMayHaveRun() {
         server.checkOnce(SECOND);
         master.failNext(call -> call.script().name().equals("vote"), Fault.SENT_AGAIN_LATE);
-        RenewPoll renewal = new RenewPoll(calls, Scripts.locked(keys), candidate, 1, RenewPoll.Round.NONE);
+        RenewPoll renewal = new RenewPoll(calls, Inspections.locked(keys), candidate, 1, RenewPoll.Round.NONE);
         node.ask(List.of(renewal), deadline, false);
         Reply reply = renewal.await(deadline, LockSupport::parkNanos).outcome().reply();
         assertThat(reply).isNotNull();

@@ -317,9 +317,9 @@ class QuorumPollTest extends ThreeMasters {
 
     @Test
     void withdrawal_saysWhetherTheCallerEverHeldTheLock() {
-        assertThat(endOf(Scripts.leave(keys, new Owner("client:1"), ATTEMPT, true, null, false)))
+        assertThat(endOf(Scripts.leave(keys, new Owner("client:1"), ATTEMPT, true)))
                 .isEqualTo("lost");
-        assertThat(endOf(Scripts.leave(keys, new Owner("client:1"), ATTEMPT, false, null, false)))
+        assertThat(endOf(Scripts.leave(keys, new Owner("client:1"), ATTEMPT, false)))
                 .isEqualTo("unheld");
     }
 }

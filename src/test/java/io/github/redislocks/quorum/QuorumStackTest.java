@@ -6,7 +6,7 @@ import io.github.redislocks.fixture.NearTheEnd;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Request;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
@@ -35,7 +35,7 @@ class QuorumStackTest {
 
     private Call acquire(long attempt) {
         Request request = new Request.Acquire("client:1", attempt, 3_000, 0, 0);
-        return new Call(request, Scripts.locked(keys).script(), keys.all(), List.of());
+        return new Call(request, Inspections.locked(keys).script(), keys.all(), List.of());
     }
 
     /** A call changes what all calls share only if it has the stack to complete the change. */

@@ -7,7 +7,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Request;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.List;
@@ -29,7 +29,7 @@ class VoteStateTest extends ThreeMasters {
     private final VoteState state = register.of(call(first));
 
     private Call call(Request request) {
-        return new Call(request, Scripts.locked(keys).script(), keys.all(), List.of());
+        return new Call(request, Inspections.locked(keys).script(), keys.all(), List.of());
     }
 
     private void win() {

@@ -148,7 +148,7 @@ class GivenUpTogetherTest extends SteppedClient {
         giveUp(3);
         Attempt waiter = new Attempt(
                 7, locks.get(1).keys(), new Owner("b:1"), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
-        assertThat(redis.run(Scripts.acquire(waiter, Long.MAX_VALUE, true, 0), MILLI)
+        assertThat(redis.run(Scripts.acquire(waiter, server -> Long.MAX_VALUE, true, 0), MILLI)
                         .is("QUEUED"))
                 .isTrue();
         send();

@@ -46,8 +46,8 @@ class ScriptTest {
     /** A machine may stall for long, and no call of these tests waits for anything. */
     private static final long TIMEOUT_NANOS = 20_000_000_000L;
 
-    private static final long FOR_EVER = 8_000_000_000_000_000L;
-    private static final long LONG_AGO = 1;
+    private static final Call.NotAfter FOR_EVER = server -> 8_000_000_000_000_000L;
+    private static final Call.NotAfter LONG_AGO = server -> 1;
     private static final Script PEEK = Script.load(ScriptTest.class, "peek");
     private static final Script POKE = Script.load(ScriptTest.class, "poke");
 
@@ -142,6 +142,11 @@ class ScriptTest {
         return hold;
     }
 
+    private static Hold naming(Hold hold, Attempt successor) {
+        hold.names(successor);
+        return hold;
+    }
+
     private Reply run(Call call) {
         return redis.run(call, TIMEOUT_NANOS);
     }
@@ -159,7 +164,7 @@ class ScriptTest {
     }
 
     private Reply release(long number, String owner) {
-        return run(Scripts.release(hold(number, owner, 1), null, false, false));
+        return run(Scripts.release(hold(number, owner, 1), false, false));
     }
 
     private Reply heartbeat(long number, String owner) {
@@ -167,7 +172,7 @@ class ScriptTest {
     }
 
     private Reply leave(long number, String owner, boolean returned, Attempt successor) {
-        return run(Scripts.leave(keys, new Owner(owner), number, returned, successor, true));
+        return run(Scripts.leave(attempt(number, owner), returned, successor, true));
     }
 
     private record Peek(
@@ -254,7 +259,7 @@ class ScriptTest {
     void acquire_late_changesNothing() {
         Reply reply = run(Scripts.acquire(attempt(1, "a:1"), LONG_AGO, true, 0));
         assertThat(reply.code()).isEqualTo("LATE");
-        assertThat(reply.number(0)).isGreaterThan(LONG_AGO);
+        assertThat(reply.number(0)).isGreaterThan(1);
         assertThat(peek().owner()).isEqualTo("-");
         assertThat(peek().queue()).isEmpty();
     }
@@ -393,8 +398,7 @@ class ScriptTest {
     void release_whoseFenceIsGone_writesItAnewAndForADay() {
         Reply first = acquire(1, "a:1");
         poke("-");
-        assertThat(run(Scripts.release(hold(1, "a:1", 1), null, false, false)).code())
-                .isEqualTo("FREED");
+        assertThat(run(Scripts.release(hold(1, "a:1", 1), false, false)).code()).isEqualTo("FREED");
         assertThat(peek().fence()).isEqualTo(first.number(0) + "+");
         assertThat(peek().fencePttl()).isBetween(99_000_000L, 100_000_000L);
     }
@@ -402,7 +406,7 @@ class ScriptTest {
     @Test
     void release_keepsTheFenceADay() {
         acquire(1, "a:1");
-        run(Scripts.release(hold(1, "a:1", 1), null, false, false));
+        run(Scripts.release(hold(1, "a:1", 1), false, false));
         assertThat(peek().fencePttl()).isBetween(99_000_000L, 100_000_000L);
     }
 
@@ -411,9 +415,9 @@ class ScriptTest {
         long lease = 86_400_000;
         acquireFor(1, "a:1", lease);
         assertThat(peek().fencePttl()).isBetween(185_000_000L, 186_400_000L);
-        run(Scripts.release(hold(1, "a:1", 1), attempt(2, "a:2", 30_000), true, false));
+        run(Scripts.release(naming(hold(1, "a:1", 1), attempt(2, "a:2", 30_000)), true, false));
         assertThat(peek().owner()).isEqualTo("a:2");
-        run(Scripts.release(hold(2, "a:2", 1), attempt(3, "a:3", lease), true, false));
+        run(Scripts.release(naming(hold(2, "a:2", 1), attempt(3, "a:3", lease)), true, false));
         assertThat(peek().owner()).isEqualTo("a:3");
         assertThat(peek().fencePttl()).isBetween(185_000_000L, 186_400_000L);
     }
@@ -425,7 +429,7 @@ class ScriptTest {
         assertThat(peek().fencePttl()).isLessThanOrEqualTo(100_000_000L);
         run(Scripts.confirm(attempt(1, "a:1", lease)));
         assertThat(peek().fencePttl()).isBetween(185_000_000L, 186_400_000L);
-        run(Scripts.release(hold(1, "a:1", 1), null, false, false));
+        run(Scripts.release(hold(1, "a:1", 1), false, false));
         acquire(2, "a:1");
         run(Scripts.reenter(hold(2, "a:1", 1), 1, 2 * lease));
         assertThat(peek().fencePttl()).isBetween(271_000_000L, 272_800_000L);
@@ -467,7 +471,7 @@ class ScriptTest {
         run(new Call(
                 Scripts.acquire(attempt(1, "b:1"), FOR_EVER, true, 0).script(),
                 keys.all(),
-                List.of("b:1", "1", "30000", Long.toString(FOR_EVER), "1", "0", "barge")));
+                List.of("b:1", "1", "30000", "8000000000000000", "1", "0", "barge")));
         long placed = micros();
         org.awaitility.Awaitility.await().until(() -> micros() > placed + 2_000);
         enqueue(1, "c:1");
@@ -480,7 +484,7 @@ class ScriptTest {
     @Test
     void release_withASuccessor_handsOnWithAFullLease() {
         long token = acquire(1, "a:1").number(0);
-        Call release = Scripts.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, true);
+        Call release = Scripts.release(naming(hold(1, "a:1", 1), attempt(2, "a:2")), false, true);
         Reply reply = run(release);
         assertThat(reply.code()).isEqualTo("SUCCEEDED");
         assertThat(reply.number(0)).isGreaterThan(token);
@@ -497,7 +501,7 @@ class ScriptTest {
         acquire(1, "a:1");
         mail("b");
         enqueue(1, "b:1");
-        Call release = Scripts.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, true);
+        Call release = Scripts.release(naming(hold(1, "a:1", 1), attempt(2, "a:2")), false, true);
         Reply reply = run(release);
         assertThat(reply.code()).isEqualTo("QUEUED");
         Peek peek = peek();
@@ -514,7 +518,7 @@ class ScriptTest {
         acquire(1, "a:1");
         mail("b");
         enqueue(1, "b:1");
-        Reply reply = run(Scripts.release(hold(1, "a:1", 1), attempt(2, "a:2"), true, true));
+        Reply reply = run(Scripts.release(naming(hold(1, "a:1", 1), attempt(2, "a:2")), true, true));
         assertThat(reply.code()).isEqualTo("SUCCEEDED");
         assertThat(peek().owner()).isEqualTo("a:2");
         assertThat(peek().queue()).containsExactly("b:1:1");
@@ -526,7 +530,7 @@ class ScriptTest {
         acquire(1, "a:1");
         mail("b");
         enqueue(1, "b:1");
-        Reply reply = run(Scripts.release(hold(1, "a:1", 1), attempt(2, "a:2"), false, false));
+        Reply reply = run(Scripts.release(naming(hold(1, "a:1", 1), attempt(2, "a:2")), false, false));
         assertThat(reply.code()).isEqualTo("GRANTED");
         assertThat(peek().queue()).isEmpty();
     }
@@ -679,7 +683,7 @@ class ScriptTest {
 
     /** By the token, which is all that one server goes by. */
     private Reply force(long token) {
-        return run(Scripts.force(keys, new Inspections.Held("", 0, token)));
+        return run(Inspections.force(keys, new Inspections.Held("", 0, token)));
     }
 
     @Test
@@ -701,9 +705,9 @@ class ScriptTest {
 
     @Test
     void locked_tellsWhetherAnybodyHolds() {
-        assertThat(run(Scripts.locked(keys)).code()).isEqualTo("FREE");
+        assertThat(run(Inspections.locked(keys)).code()).isEqualTo("FREE");
         String token = acquire(1, "a:1").text(0);
-        assertThat(run(Scripts.locked(keys)).text(2)).isEqualTo(token);
+        assertThat(run(Inspections.locked(keys)).text(2)).isEqualTo(token);
     }
 
     /** The release of a handle, a:h1, that keeps the lock taken. */
@@ -727,13 +731,12 @@ class ScriptTest {
         assertThat(peek().pttl()).isBetween(79_000L, 90_000L);
         assertThat(peek().fence()).isEqualTo(token + "-");
         assertThat(peek().fencePttl()).isBetween(99_000_000L, 100_000_000L);
-        assertThat(run(Scripts.take(attempt(1, "b:1"), server -> FOR_EVER)).code())
-                .isEqualTo("BUSY");
+        assertThat(run(Scripts.take(attempt(1, "b:1"), FOR_EVER)).code()).isEqualTo("BUSY");
         assertThat(acquire(1, "b:1").code()).isEqualTo("BUSY");
         assertThat(enqueue(1, "b:1").code()).isEqualTo("QUEUED");
         assertThat(heartbeat(1, "b:1").number(1)).isBetween(79_000L, 90_000L);
-        assertThat(run(Scripts.inspect(keys)).code()).isEqualTo("KEPT");
-        assertThat(run(Scripts.locked(keys)).text(2)).isEqualTo(Long.toString(token));
+        assertThat(run(Inspections.inspect(keys)).code()).isEqualTo("KEPT");
+        assertThat(run(Inspections.locked(keys)).text(2)).isEqualTo(Long.toString(token));
         assertThat(run(Scripts.renew(hold(1, "a:h1", 1), 30_000, false)).code()).isEqualTo("GONE");
         assertThat(leave(1, "a:h1", false, null).code()).isEqualTo("DONE");
         assertThat(release(1, "a:h1").code()).isEqualTo("GONE");
@@ -789,19 +792,23 @@ class ScriptTest {
         assertThat(acquire(1, "b:1").number(1)).as("lost").isZero();
     }
 
-    private Attempt waiting(long number, String owner, int count) {
+    private Attempt waiting(long number, String owner, String condition) {
         return new Attempt(
                 number,
                 keys,
                 new Owner(owner),
                 new Attempt.Request(30_000, true, true),
                 WaitLimit.endless(),
-                count,
-                null);
+                2,
+                condition);
+    }
+
+    private Attempt waiting(long number, String owner) {
+        return waiting(number, owner, "#1");
     }
 
     private Reply await(long number, String owner, long waiting, String condition) {
-        return run(Scripts.await(hold(number, owner, 2), waiting(waiting, owner, 2), FOR_EVER, condition, null, false));
+        return run(Scripts.await(hold(number, owner, 2), waiting(waiting, owner, condition), FOR_EVER, false));
     }
 
     private Reply signal(long number, String owner, long signal, String condition, boolean all) {
@@ -809,13 +816,13 @@ class ScriptTest {
     }
 
     private Reply rejoin(long number, String owner) {
-        return run(Scripts.rejoin(waiting(number, owner, 2), FOR_EVER));
+        return run(Scripts.rejoin(waiting(number, owner), FOR_EVER));
     }
 
     @Test
     void await_late_changesNothing() {
         acquire(1, "a:1");
-        Call late = Scripts.await(hold(1, "a:1", 2), waiting(2, "a:1", 2), LONG_AGO, "#1", null, false);
+        Call late = Scripts.await(hold(1, "a:1", 2), waiting(2, "a:1"), LONG_AGO, false);
         assertThat(run(late).code()).isEqualTo("LATE");
         assertThat(peek().owner()).isEqualTo("a:1");
     }
@@ -830,8 +837,7 @@ class ScriptTest {
                 .as("an unanswered copy ran before")
                 .isEqualTo("WAITING");
         assertThat(await(7, "c:1", 8, "#1").code()).isEqualTo("GONE");
-        assertThat(run(Scripts.heartbeat(waiting(2, "a:1", 2), FOR_EVER)).code())
-                .isEqualTo("WAITING");
+        assertThat(run(Scripts.heartbeat(waiting(2, "a:1"), FOR_EVER)).code()).isEqualTo("WAITING");
         assertThat(peek().queue()).isEmpty();
 
         acquire(1, "b:1");
@@ -912,7 +918,7 @@ class ScriptTest {
         acquire(2, "b:1");
         signal(2, "b:1", 6, "#1", false);
         assertThat(rejoin(3, "a:1").code()).isEqualTo("SIGNALLED");
-        assertThat(run(Scripts.rejoin(waiting(3, "a:1", 2), LONG_AGO)).code()).isEqualTo("LATE");
+        assertThat(run(Scripts.rejoin(waiting(3, "a:1"), LONG_AGO)).code()).isEqualTo("LATE");
     }
 
     @Test
@@ -934,7 +940,7 @@ class ScriptTest {
         await(1, "a:1", 2, "#1");
         acquire(1, "b:1");
         poke("");
-        Reply reply = run(Scripts.heartbeat(waiting(2, "a:1", 2), FOR_EVER));
+        Reply reply = run(Scripts.heartbeat(waiting(2, "a:1"), FOR_EVER));
         assertThat(reply.code()).isEqualTo("GRANTED");
         assertThat(peek().holds()).isEqualTo("2");
     }
@@ -1005,7 +1011,7 @@ class ScriptTest {
     void successor_withAnOlderPlaceOfItsThread_isServedAsTheAttemptThatIsNamed() {
         acquire(1, "a:1");
         enqueue(5, "a:2");
-        Reply reply = run(Scripts.release(hold(1, "a:1", 1), attempt(6, "a:2"), true, true));
+        Reply reply = run(Scripts.release(naming(hold(1, "a:1", 1), attempt(6, "a:2")), true, true));
         assertThat(reply.code()).isEqualTo("SUCCEEDED");
         assertThat(peek().attempt()).isEqualTo("6");
         assertThat(peek().queue()).containsExactly("a:2:5");
@@ -1055,7 +1061,7 @@ class ScriptTest {
         List<String> found = new ArrayList<>();
         String cursor = "0";
         do {
-            Reply listed = run(Scripts.list(LockKeys.matching(prefix, pattern), cursor));
+            Reply listed = run(Inspections.list(LockKeys.matching(prefix, pattern), cursor));
             assertThat(listed.code()).isEqualTo("LISTED");
             cursor = listed.text(0);
             Inspections.list(listed)

@@ -33,7 +33,7 @@ class ShortScriptTest {
     /** A machine may stall for long, and no call of these tests waits for anything. */
     private static final long TIMEOUT_NANOS = 20_000_000_000L;
 
-    private static final long FOR_EVER = 8_000_000_000_000_000L;
+    private static final Call.NotAfter FOR_EVER = server -> 8_000_000_000_000_000L;
     private static final Script PEEK = Script.load(ScriptTest.class, "peek");
     private static final Script POKE = Script.load(ScriptTest.class, "poke");
 
@@ -74,11 +74,11 @@ class ShortScriptTest {
 
     private Reply run(Call call) {
         // The time after which it is late is by the clock of the server.
-        return redis.run(call.notAfter() == null ? call : call.dated(call.dated(), server -> FOR_EVER), TIMEOUT_NANOS);
+        return redis.run(call.notAfter() == null ? call : call.dated(call.dated(), FOR_EVER), TIMEOUT_NANOS);
     }
 
     private Reply take(long number, String owner) {
-        return run(Scripts.take(attempt(number, owner), server -> FOR_EVER));
+        return run(Scripts.take(attempt(number, owner), FOR_EVER));
     }
 
     private Reply free(long number, String owner) {
@@ -90,7 +90,7 @@ class ShortScriptTest {
     }
 
     private Reply release(long number, String owner) {
-        return run(Scripts.release(hold(number, owner), null, false, false));
+        return run(Scripts.release(hold(number, owner), false, false));
     }
 
     /** Owner, attempt, holds, token, lost, waited, PTTL, fence, PTTL of the fence, and the queue. */
@@ -128,7 +128,7 @@ class ShortScriptTest {
                             new Owner("a:1"),
                             new Attempt.Request(86_400_000, false, false),
                             WaitLimit.endless()),
-                    server -> FOR_EVER));
+                    FOR_EVER));
             assertThat((Long) peek().get(8)).isBetween(185_000_000L, 186_400_000L);
             assertThat(free(i, "a:1").code()).isEqualTo("OK");
             assertThat((Long) peek().get(8)).isBetween(185_000_000L, 186_400_000L);
@@ -255,7 +255,7 @@ class ShortScriptTest {
         acquire(1, "b:1", true);
         release(1, "a:1");
         acquire(1, "c:1", false);
-        run(Scripts.leave(keys, new Owner("b:1"), 1, false, null, false));
+        run(Scripts.leave(keys, new Owner("b:1"), 1, false));
         Reply reply = release(1, "c:1");
         assertThat(reply.values()).containsExactly(0L);
         assertThat(fence()).endsWith("+");
@@ -265,10 +265,9 @@ class ShortScriptTest {
     @Test
     void fence_ofALockThatIsFreeWhileSomebodyWaitsInACondition_isNoLeaveToTake() {
         take(1, "a:1");
-        Attempt waiting = attempt(2, "a:1");
-        assertThat(run(Scripts.await(hold(1, "a:1"), waiting, FOR_EVER, "#1", null, false))
-                        .values())
-                .containsExactly(1L);
+        Hold hold = hold(1, "a:1");
+        Attempt waiting = new Attempt(2, keys, hold.owner, hold.request(), WaitLimit.endless(), 1, "#1");
+        assertThat(run(Scripts.await(hold, waiting, FOR_EVER, false)).values()).containsExactly(1L);
         assertThat(take(1, "b:1").code()).isEqualTo("LINE");
         acquire(1, "b:1", false);
         assertThat(free(1, "b:1").code()).isEqualTo("LINE");

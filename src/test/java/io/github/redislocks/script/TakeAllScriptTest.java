@@ -37,7 +37,7 @@ class TakeAllScriptTest {
     /** A machine may stall for long, and no call of these tests waits for anything. */
     private static final long TIMEOUT_NANOS = 20_000_000_000L;
 
-    private static final long FOR_EVER = 8_000_000_000_000_000L;
+    private static final Call.NotAfter FOR_EVER = server -> 8_000_000_000_000_000L;
     private static final Script PEEK = Script.load(ScriptTest.class, "peek");
     private static final Script POKE = Script.load(ScriptTest.class, "poke");
     private static final String ME = "a:1";
@@ -79,12 +79,12 @@ class TakeAllScriptTest {
     }
 
     /** Takes all, each for the attempt after the one before. */
-    private Reply takeAll(long firstAttempt, long leaseMillis, long notAfter) {
+    private Reply takeAll(long firstAttempt, long leaseMillis, Call.NotAfter notAfter) {
         List<Attempt> attempts = new ArrayList<>();
         for (LockKeys keys : locks) {
             attempts.add(attempt(keys, firstAttempt + attempts.size(), leaseMillis));
         }
-        return run(Scripts.takeAll(attempts, server -> notAfter, true).dated(2, server -> notAfter));
+        return run(Scripts.takeAll(attempts, notAfter, true));
     }
 
     private Reply takeAll(long firstAttempt) {
@@ -273,7 +273,7 @@ class TakeAllScriptTest {
 
     @Test
     void lateRequest_takesNothing() {
-        assertThat(takeAll(5, 30_000, 1).is("LATE")).isTrue();
+        assertThat(takeAll(5, 30_000, server -> 1).is("LATE")).isTrue();
         assertNoneTaken();
     }
 

@@ -288,22 +288,16 @@ class AttemptTest {
         assertThat(attempt.failoverEpoch()).isEqualTo(3);
         Attempt waiting = new Attempt(
                 2, attempt.keys, attempt.owner, new Attempt.Request(30_000, true, false), WaitLimit.endless(), 4, "c");
-        assertThat(waiting.stage()).isEqualTo(Attempt.Way.CONTENDING);
-        assertThat(waiting.condition()).isEqualTo("c");
+        assertThat(waiting.isBehind()).isFalse();
+        assertThat(waiting.isIn("c")).isTrue();
         assertThat(waiting.bearsOutages()).isTrue();
         assertThat(waiting.holds).isEqualTo(4);
         waiting.leftCondition();
-        assertThat(waiting.condition()).isNull();
+        assertThat(waiting.isInCondition()).isFalse();
         waiting.mustReturn(9);
         assertThat(waiting.bearsOutages()).isFalse();
         assertThat(waiting.beganNanos()).isEqualTo(9);
         waiting.had(() -> true);
         assertThat(waiting.had().isLost()).isTrue();
-    }
-
-    @Test
-    void grantOfAClaim_isValidFromItsSending() {
-        Attempt.Grant claimed = Attempt.Grant.claimed(5, true, 7, 9, 4_500);
-        assertThat(claimed).isEqualTo(new Attempt.Grant(5, true, 7 + Timing.validityNanos(4_500), 9, false));
     }
 }

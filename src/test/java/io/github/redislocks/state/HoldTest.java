@@ -188,9 +188,9 @@ class HoldTest {
     /** Else the loss of one that is lost before the thread has it would be told to no listener. */
     @Test
     void holdOfACondition_needsNoTellingOfItsAcquisition() {
-        Attempt.Request request = new Attempt.Request(30_000, true, false);
-        LockKeys keys = LockKeys.of("p", "a");
-        Attempt attempt = new Attempt(7, keys, new Owner("owner"), request, WaitLimit.endless(), 1, "condition");
+        Hold given = hold(true, 100);
+        Attempt attempt =
+                new Attempt(7, given.keys(), given.owner, given.request(), WaitLimit.endless(), 1, "condition");
         Hold hold = new Hold(attempt, new Attempt.Grant(5, false, 100, 0, true), 0, 10, null);
         assertThat(hold.isAnnounced()).isTrue();
         assertThat(hold(true, 100).isAnnounced()).isFalse();

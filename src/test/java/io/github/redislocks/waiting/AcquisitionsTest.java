@@ -13,7 +13,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
@@ -323,7 +323,7 @@ class AcquisitionsTest {
     private Reply slow(Call call) {
         clock.advanceMillis(100);
         answers.add(held -> new Reply("HELD", List.of()));
-        client.monitored().run(Scripts.locked(keys), 1_000 * MILLI);
+        client.monitored().run(Inspections.locked(keys), 1_000 * MILLI);
         throw new RedisException.Unanswered("slow", true, null);
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.WaitLimit;
 import org.junit.jupiter.api.Test;
 
@@ -13,7 +14,9 @@ class AttemptsTest extends StillClient {
     private final Attempts attempts = client.attempts();
 
     private Attempt fromCondition() {
-        return attempts.make(hold(enter()), client.owners().caller(), 1, "condition", WaitLimit.endless());
+        Hold hold = hold(enter());
+        return new Attempt(
+                attempts.nextNumber(), keys, hold.owner, hold.request(), WaitLimit.endless(), 1, "condition");
     }
 
     @Test

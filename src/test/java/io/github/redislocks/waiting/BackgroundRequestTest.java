@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Settings;
@@ -27,7 +27,7 @@ class BackgroundRequestTest extends StillClient {
             new BackgroundRequest(clock, client.monitored(), attempt(), 2_000 * MILLI) {
                 @Override
                 Call request(long nanos, long timeoutNanos) {
-                    return Scripts.locked(keys);
+                    return Inspections.locked(keys);
                 }
 
                 @Override

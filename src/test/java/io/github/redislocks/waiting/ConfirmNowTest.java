@@ -42,7 +42,7 @@ class ConfirmNowTest extends StillClient {
 
     /** Told of, and still there in Redis. */
     private Attempt.Grant granted() {
-        redis.runLate(Scripts.acquire(attempt, Long.MAX_VALUE, true, 0));
+        redis.runLate(Scripts.acquire(attempt, server -> Long.MAX_VALUE, true, 0));
         return told();
     }
 

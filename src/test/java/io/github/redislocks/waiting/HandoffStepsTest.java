@@ -12,7 +12,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.script.Answer;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
@@ -37,7 +37,10 @@ class HandoffStepsTest extends StillClient {
     private final Handoff handoff = client.handoff();
 
     private void handOn(Attempt from, Attempt to, Answer answer) {
-        handoff.handOn(keys, from.number, to, 77, answer, clock.nanoTime());
+        Hold hold = hold(from);
+        hold.names(to);
+        clock.advanceMillis(1);
+        handoff.handOn(hold, answer, clock.nanoTime());
     }
 
     @Test
@@ -63,7 +66,7 @@ class HandoffStepsTest extends StillClient {
         handOn(holder, next, GRANTED);
         assertThat(next.isBehind()).isFalse();
         long deadline = clock.nanoTime() + Timing.validityNanos(LEASE);
-        assertThat(next.verdict()).isEqualTo(new Attempt.Grant(6, true, deadline, 77, true));
+        assertThat(next.verdict()).isEqualTo(new Attempt.Grant(6, true, deadline, clock.nanoTime() - MILLI, true));
         assertThat(commands()).isEmpty();
     }
 
@@ -107,7 +110,9 @@ class HandoffStepsTest extends StillClient {
         step.set(() -> {
             // As soon as it stands there.
             if (other.localQueue().successor(keys, holder.number) != null && handedOn.compareAndSet(false, true)) {
-                other.handoff().handOn(keys, holder.number, next, 77, new Answer.Queued(6, 40), sent);
+                Hold hold = hold(holder);
+                hold.names(next);
+                other.handoff().handOn(hold, new Answer.Queued(6, 40), sent);
             }
         });
         other.acquisitions().of(next, WaitLimit.endless(), null, true).begin();
@@ -280,7 +285,7 @@ class HandoffStepsTest extends StillClient {
         client.monitored()
                 .of(keys.lock())
                 .failed(
-                        Scripts.locked(keys),
+                        Inspections.locked(keys),
                         new RedisException.Unanswered("away", true, null),
                         sent,
                         2_000 * MILLI,
@@ -355,9 +360,8 @@ class HandoffStepsTest extends StillClient {
         client.attempts().hurry();
         assertThat(next.isDoubted()).isTrue();
         assertThat(handoff.successor(hold(holder))).isSameAs(next);
-        long sent = clock.nanoTime();
-        handoff.handOn(keys, holder.number, next, 77, new Answer.Queued(6, 30_000), sent);
-        assertThat(next.nextHeartbeatNanos()).isEqualTo(sent + 1_500 * MILLI);
+        handOn(holder, next, new Answer.Queued(6, 30_000));
+        assertThat(next.nextHeartbeatNanos()).isEqualTo(clock.nanoTime() + 1_500 * MILLI);
     }
 
     @Test
@@ -434,7 +438,8 @@ class HandoffStepsTest extends StillClient {
 
     private PendingCommand releaseLater(Attempt holder, Attempt next) {
         Hold hold = hold(holder);
-        handoff.releaseLater(hold, Scripts.release(hold, next, false, true), next);
+        hold.names(next);
+        handoff.releaseLater(hold, false);
         return command();
     }
 
@@ -619,7 +624,7 @@ class HandoffStepsTest extends StillClient {
         owner.step = () -> {
             hold.keepFor(20_000);
             hold.beginRelease(clock.nanoTime());
-            handoff.releaseLater(hold, handoff.releaseOf(hold, false), null);
+            handoff.releaseLater(hold, false);
             client.holds().remove(hold);
         };
         PendingCommand leave = command();

@@ -7,6 +7,7 @@ import io.github.redislocks.client.Inside;
 import io.github.redislocks.client.LockClient;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
+import io.github.redislocks.script.Answer;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
@@ -134,10 +135,20 @@ class SettlementsTest extends StillClient {
     void grant_thatALaterRequestFindsGivenToAnother_hasLapsed() {
         Attempt attempt = begin(true);
         long now = clock.nanoTime();
-        Attempt.Grant grant = Attempt.Grant.claimed(5, false, now, now, Timing.claimMillis(LEASE));
+        Attempt.Grant grant = new Answer.Granted(5, false).claimOf(attempt, now, now);
         clock.advanceMillis(1);
         attempt.queued(clock.nanoTime(), 6, -1);
         assertThat(of(attempt).settle(grant)).isEqualTo(Result.LAPSED);
+    }
+
+    @Test
+    void grantOfAReply_countsFromItsRequest_forTheLeaseOrForAClaim() {
+        Attempt attempt = begin(true);
+        Answer.Granted granted = new Answer.Granted(5, true);
+        assertThat(granted.of(attempt, 7, 9))
+                .isEqualTo(new Attempt.Grant(5, true, 7 + Timing.validityNanos(LEASE), 9, true));
+        assertThat(granted.claimOf(attempt, 7, 9))
+                .isEqualTo(new Attempt.Grant(5, true, 7 + Timing.validityNanos(Timing.claimMillis(LEASE)), 9, false));
     }
 
     /** The server has lost its data, and its clock is behind that of the server before. */
@@ -147,7 +158,7 @@ class SettlementsTest extends StillClient {
         attempt.queued(clock.nanoTime(), 6, -1);
         clock.advanceMillis(1);
         long now = clock.nanoTime();
-        assertThat(of(attempt).settle(Attempt.Grant.claimed(5, false, now, now, Timing.claimMillis(LEASE))))
+        assertThat(of(attempt).settle(new Answer.Granted(5, false).claimOf(attempt, now, now)))
                 .isEqualTo(Result.HELD);
     }
 

@@ -12,7 +12,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import java.util.ArrayList;
@@ -32,7 +32,7 @@ class BatchSenderTest {
     private static final Outcome AWAY = Outcome.of(new RedisException.Unanswered("away", true, null));
 
     private final FakeClock clock = new FakeClock();
-    private final Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+    private final Call call = Inspections.locked(LockKeys.of("redis-locks", "job"));
     /** The size of each pipeline. */
     private final List<Integer> pipelines = new ArrayList<>();
 

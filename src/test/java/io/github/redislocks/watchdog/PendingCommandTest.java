@@ -6,7 +6,7 @@ import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -34,7 +34,7 @@ class PendingCommandTest {
 
         @Override
         public Call call() {
-            return Scripts.locked(LockKeys.of("redis-locks", "job"));
+            return Inspections.locked(LockKeys.of("redis-locks", "job"));
         }
 
         @Override

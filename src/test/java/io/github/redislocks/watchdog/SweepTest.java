@@ -13,7 +13,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import java.util.HashSet;
@@ -35,7 +35,7 @@ class SweepTest {
     private static final String CHANNEL = "mailbox";
 
     private final FakeClock clock = new FakeClock();
-    private final Call call = Scripts.locked(LockKeys.of("redis-locks", "job"));
+    private final Call call = Inspections.locked(LockKeys.of("redis-locks", "job"));
     private final List<Integer> batches = new CopyOnWriteArrayList<>();
     private final AtomicInteger pings = new AtomicInteger();
     private final AtomicBoolean noThread = new AtomicBoolean();

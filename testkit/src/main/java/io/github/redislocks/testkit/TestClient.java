@@ -6,7 +6,6 @@ import io.github.redislocks.client.ClientAccess;
 import io.github.redislocks.client.LockClient;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Inspections;
-import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
@@ -109,7 +108,7 @@ final class TestClient {
             return false;
         }
         Inspections.Held seen = new Inspections.Held(hold.owner.id, hold.attempt, hold.token);
-        if (Answer.isGone(operator.run(Scripts.force(keys, seen), TimeUnit.SECONDS.toNanos(1)))) {
+        if (Answer.isGone(operator.run(Inspections.force(keys, seen), TimeUnit.SECONDS.toNanos(1)))) {
             return false;
         }
         client.renewals.askAtOnce(hold.attempt, hold.token);
