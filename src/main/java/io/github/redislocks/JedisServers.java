@@ -57,7 +57,7 @@ public final class JedisServers {
         return new JedisServers(null, QuorumMasters.parse(uris));
     }
 
-    /** One server, which is a master. */
+    /** A single server, which is a master. */
     public static JedisServers single(HostAndPort address, JedisClientConfig config) {
         Objects.requireNonNull(config, "config");
         return of(new RedisUri(new Topology.Single(JedisConfigs.address(address)), new JedisConfigs(config)));

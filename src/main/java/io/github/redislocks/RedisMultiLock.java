@@ -122,9 +122,10 @@ public final class RedisMultiLock implements MultiLock {
 
     @Override
     public Condition newCondition() {
-        throw new UnsupportedOperationException("Several locks have no Condition: whoever waits would have to give up "
-                + names() + " and to get all of them back. Wait in a Condition of one lock, of"
-                + " reentrantLock(name).newCondition(), and take the others when it has been signalled.");
+        throw new UnsupportedOperationException(
+                "Several locks have no Condition: a thread that waits would have to release "
+                        + names() + " and to get all of them back. Wait in a Condition of one lock, of"
+                        + " reentrantLock(name).newCondition(), and take the others when it has been signalled.");
     }
 
     @Override

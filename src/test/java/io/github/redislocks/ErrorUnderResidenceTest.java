@@ -39,11 +39,11 @@ class ErrorUnderResidenceTest extends ErrorsAnywhere {
     @Override
     void assertNothingIsLeft(int firstReading) {
         if (lost) {
-            // What it could not unlock for the error, the thread has still to unlock.
+            // The error stopped the unlock, so the thread has still to unlock.
             try {
                 lock.unlock();
             } catch (IllegalMonitorStateException e) {
-                // It was lost, or there is none.
+                // The hold was lost, or there is none.
             }
         }
         whileTimePasses(other::lock);

@@ -256,7 +256,7 @@ class ResidencyTest extends FakeTime {
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
     }
 
-    /** Its subscription is half open: Redis counts it, and nothing comes. */
+    /** The owner's subscription is half open: Redis counts it, and no message arrives. */
     @ParameterizedTest
     @ValueSource(ints = {1, 3})
     void recallThatTheOwnerDoesNotHear_delaysAWaiterByAHeartbeat(int kept) throws Exception {
@@ -861,7 +861,7 @@ class ResidencyTest extends FakeTime {
         assertThat(there.get(20, TimeUnit.SECONDS)).isTrue();
     }
 
-    /** Two objects of one name: the lease of the second is longer, and is had by a request. */
+    /** Two objects of one name: the lease of the second is longer, and needs a request. */
     @Test
     void await_afterALongerLeaseThanThatOfWhoKeptIt_comesBackWithThatLease() throws InterruptedException {
         LockOptions own = LockOptions.defaults().residency(Duration.ofSeconds(20));

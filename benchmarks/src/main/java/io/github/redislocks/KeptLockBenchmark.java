@@ -16,8 +16,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What a thread pays for a lock and unlock of locks that its client keeps, without the clock and the histogram of the
- * works. Several locks in turn, since one lock has no more tokens than a microsecond each.
+ * The cost of lock and unlock for locks that the thread's client keeps, without the clock and the histogram of the
+ * works. The benchmark takes several locks in turn, since one lock has one token for each microsecond.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)

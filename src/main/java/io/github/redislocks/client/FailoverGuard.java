@@ -99,12 +99,13 @@ public final class FailoverGuard {
     }
 
     private static void tellOfWaiting(LockUnavailableException e, Duration connectWithin) {
-        Loggers.CONNECTION.warn("{} It is waited for, for {} at most.", e.getMessage(), Shown.of(connectWithin));
+        Loggers.CONNECTION.warn(
+                "{} This client waits for it, for {} at most.", e.getMessage(), Shown.of(connectWithin));
     }
 
     private static void tellOfGoingOn(LockUnavailableException e) {
         Loggers.CONNECTION.warn(
-                "{} This client goes on without it: locks can be had as soon as it is there.", e.getMessage());
+                "{} This client goes on without it: locks can be acquired once it is available.", e.getMessage());
     }
 
     /**

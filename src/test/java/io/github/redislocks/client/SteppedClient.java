@@ -43,11 +43,11 @@ public abstract class SteppedClient {
 
     protected final FakeClock clock = new FakeClock();
     protected final InMemoryRedis redis = new InMemoryRedis(clock.server());
-    /** What happens while the thread is parked, one thing each time. */
+    /** The next step runs each time the thread parks. */
     protected final Queue<Runnable> steps = new ArrayDeque<>();
     /** For how long the thread parked, each time. */
     protected final List<Long> parks = new ArrayList<>();
-    /** What was asked, and for how long an answer was waited for. */
+    /** The calls, and (in the next field) their timeouts. */
     protected final List<Call> asked = new ArrayList<>();
 
     protected final List<Long> timeouts = new ArrayList<>();
@@ -55,10 +55,10 @@ public abstract class SteppedClient {
     private final Queue<Function<Call, Reply>> answers = new ArrayDeque<>();
 
     private String answered = "";
-    /** What happens at the server just before the next call of a script. */
+    /** For each script, what happens at the server just before the next call. */
     private final Map<String, Runnable> befores = new HashMap<>();
 
-    /** What happens before a subscription is made, if anything. */
+    /** Runs before a subscription is made. */
     protected Runnable onSubscribe = () -> {};
 
     protected boolean lines = true;
@@ -78,7 +78,7 @@ public abstract class SteppedClient {
         return Settings.DEFAULTS;
     }
 
-    /** Whether one request may be for several locks; asked while the client is made. */
+    /** Whether one request may be for several locks; called while the client is made. */
     protected boolean hasOneSlot() {
         return true;
     }
@@ -99,12 +99,12 @@ public abstract class SteppedClient {
         return new LockClient("client", settings, listeners, stepping(), port(), threads());
     }
 
-    /** Who listens to the client; asked while it is made. */
+    /** The listeners of the client; called while the client is made. */
     protected List<LockListener> listeners() {
         return List.of();
     }
 
-    /** What makes the threads of the client; asked while it is made. */
+    /** Makes the threads of the client; called while the client is made. */
     protected Threads threads() {
         return Threads.DAEMONS;
     }
@@ -261,7 +261,7 @@ public abstract class SteppedClient {
         return client.attempts.all().iterator().next();
     }
 
-    /** What was left to the background. */
+    /** The scripts of the pending commands. */
     protected final List<String> commands() {
         List<String> commands = new ArrayList<>();
         for (PendingCommand command : client.watchdog.commands()) {

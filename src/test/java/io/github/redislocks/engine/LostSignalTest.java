@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
  */
 class LostSignalTest extends SteppedClient {
 
-    /** What happens at the next readings of the clock by the async thread. */
+    /** Each of these runs at a reading of the clock by the async thread. */
     private volatile @Nullable Queue<Runnable> atReadings;
 
     @Override

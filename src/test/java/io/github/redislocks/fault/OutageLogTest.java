@@ -324,11 +324,11 @@ class OutageLogTest {
                         .connectWithin(Duration.ofSeconds(50))
                         .build()));
                 starter.start();
-                await().until(() -> Logged.soFar().contains("is waited for"));
+                await().until(() -> Logged.soFar().contains("This client waits for it"));
                 server.restart();
                 assertThat(locks.orTimeout(20, TimeUnit.SECONDS).join()).isNotNull();
             });
-            assertThat(count(log, "It is waited for, for 50 s at most")).isEqualTo(1);
+            assertThat(count(log, "This client waits for it, for 50 s at most")).isEqualTo(1);
             assertThat(log).contains("No connection to ", server.address().toString(), "Connected to Redis");
             locks.get().reentrantLock("job").runWithLock(() -> {});
             locks.get().close();
@@ -347,7 +347,7 @@ class OutageLogTest {
                         .connectWithin(Duration.ofSeconds(50))
                         .build()));
                 starter.start();
-                await().until(() -> Logged.soFar().contains("is waited for"));
+                await().until(() -> Logged.soFar().contains("This client waits for it"));
                 admin.replicaofNoOne();
                 assertThat(locks.orTimeout(20, TimeUnit.SECONDS).join()).isNotNull();
             });

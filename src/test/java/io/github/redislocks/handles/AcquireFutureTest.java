@@ -16,7 +16,7 @@ class AcquireFutureTest {
         assertThat(future).isCompletedWithValue(Optional.empty());
     }
 
-    /** Its user would wait for ever if this threw. */
+    /** The user of the future would wait for ever if busy() threw. */
     @Test
     void busy_ofAnAcquisitionThatWaits_failsTheFuture() {
         AcquireFuture<LockHandle, LockHandle> future = AcquireFuture.waiting();

@@ -48,7 +48,7 @@ class GivenUpTogetherTest extends SteppedClient {
         return Objects.requireNonNull(residences.known(locks.get(lock).keys().lock()));
     }
 
-    /** Keeps so many locks, of which the first was had twice. */
+    /** Keeps this many locks; a thread has acquired the first one twice. */
     private void keep(int count) {
         IntStream.range(0, count).forEach(i -> locks.add(client.lock("job" + i, false, KEEPING)));
         use(locks);
@@ -138,7 +138,7 @@ class GivenUpTogetherTest extends SteppedClient {
         send();
         assertGone();
         assertThat(redis.string(locks.get(0).keys().fence()))
-                .as("it was had twice")
+                .as("threads acquired this lock twice")
                 .isEqualTo(leases.get(0).token + 1 + "+");
         assertThat(redis.string(locks.get(1).keys().fence())).isEqualTo(leases.get(1).token + "+");
     }
@@ -274,7 +274,7 @@ class GivenUpTogetherTest extends SteppedClient {
                 assertThat(e).hasMessageContaining("of the test");
             }
             met = clock.heal();
-            // What was not begun yet is begun when the watchdog looks again.
+            // Releases that have not begun yet begin at the next look of the watchdog.
             inspect();
             for (Hold hold : inside.holds().all()) {
                 if (hold.stranded) {

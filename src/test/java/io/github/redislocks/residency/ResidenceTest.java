@@ -36,7 +36,7 @@ class ResidenceTest {
     private static final long SLICE_MICROS = Timing.SLICE_NANOS / 1_000;
 
     private final FakeClock time = new FakeClock();
-    /** Who is stopped where it looks at the clock, until {@link #goOn}. */
+    /** The thread that stops when it reads the clock, until {@link #goOn}. */
     private volatile @Nullable Thread slow;
 
     private volatile CountDownLatch stopped = new CountDownLatch(1);

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a thread has under a residence while no watchdog looks. */
+/** The hold of a thread under a residence while no watchdog runs. */
 @Timeout(30)
 class ResidencyStepsTest extends SteppedResidence {
 
@@ -152,7 +152,8 @@ class ResidencyStepsTest extends SteppedResidence {
     }
 
     /**
-     * Whoever declares the loss does not see yet that a thread has it, and that thread has just seen that it is open.
+     * The thread that declares the loss does not see the new hold yet, whose thread has just seen that the lease is
+     * open.
      */
     @Test
     void leaseThatIsLostAsAHoldBegins_endsThatAtOnce() {
@@ -410,7 +411,7 @@ class ResidencyStepsTest extends SteppedResidence {
         throw new AssertionError(commands());
     }
 
-    /** What is pending, and not done. */
+    /** The scripts of the pending commands that are not done. */
     private List<String> left() {
         List<String> left = new ArrayList<>();
         for (PendingCommand command : client.watchdog.commands()) {
@@ -513,7 +514,7 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.unlock();
     }
 
-    /** As if another client tried the lock at a moment when it is not clear who has it. */
+    /** Another client tries the lock while it is not clear who has the lock. */
     private void tryOfAnother() {
         residence().ask(() -> residences.byTry(KEY, "another", 7));
     }

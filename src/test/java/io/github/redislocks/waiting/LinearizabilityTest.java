@@ -237,7 +237,7 @@ class LinearizabilityTest {
         }
     }
 
-    /** What a hold is, in words. */
+    /** The state of a hold, in words. */
     public static class HoldModel {
 
         private enum Is {

@@ -1,4 +1,4 @@
--- What a resource does that checks fencing tokens.
+-- A resource that checks fencing tokens.
 -- KEYS[1] a hash: value, fence
 -- ARGV    token; the value to write, or nothing
 -- Returns the value; -1 if a greater token was here before.

@@ -4,8 +4,7 @@ import java.awt.Color;
 import java.util.Arrays;
 
 /**
- * What contenders are called in pictures, and their colours: the same in all, and told apart by those, too, who see
- * fewer.
+ * The names and colours of contenders in pictures. All pictures have the same; people who see fewer colours can distinguish them.
  */
 enum Legend {
     OURS("ours-default", "redis-locks", 0x0072B2),

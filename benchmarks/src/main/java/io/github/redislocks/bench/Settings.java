@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What the command line chose.
+ * The choices of the command line.
  *
  * @param rounds of each contender that count
  * @param only words of which a contender's name must contain one; none for all

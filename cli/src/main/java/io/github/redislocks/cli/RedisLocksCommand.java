@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
         },
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0: done; with --if-busy skip also if the lock was busy",
+            "0: done; with --if-busy skip even if the lock was busy",
             "1: an unexpected problem, or one that doctor, deadlocks or demo found",
             "2: wrong usage",
             "69: Redis did not answer, or refused: the state of the lock is unknown",

@@ -3,7 +3,7 @@ package io.github.redislocks.bench.contender;
 import java.io.Serializable;
 
 /**
- * What a work asks of a client.
+ * The settings that a work needs of a client.
  *
  * @param uri of the server, or those of several with spaces between them
  * @param leaseMillis how long a hold lasts that nobody renews, and then it is renewed; 0 for the contender's default

@@ -21,7 +21,7 @@ public record Hold(Contender contender, Setting setting, String prefix, int lock
     }
 
     /**
-     * What the client says of the locks.
+     * The state of the locks, as the client sees it.
      *
      * @param losses that it told
      * @param notHeld of those that were asked for

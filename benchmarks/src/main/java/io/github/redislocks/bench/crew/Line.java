@@ -48,7 +48,7 @@ public record Line(Contender contender, Setting setting, String key, int threads
     private record Waiting(Mutex held, List<Future<Visit>> visits) {}
 
     /**
-     * What came of it.
+     * The result.
      *
      * @param nanos from the first unlock to the last lock
      * @param handoffs from each unlock to the lock of the next, in the order of the locks

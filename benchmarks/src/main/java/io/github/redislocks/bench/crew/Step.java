@@ -12,7 +12,7 @@ public record Step(Contender contender, Setting setting, String key, Call call) 
     public static final String CALLING = "calling";
 
     /**
-     * What came of it.
+     * The result.
      *
      * @param called when, by the clock of all JVMs
      * @param returned when, by that clock

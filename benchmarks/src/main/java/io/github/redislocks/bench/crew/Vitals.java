@@ -8,7 +8,7 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 
 /**
- * What a JVM has used.
+ * The resources that a JVM has used.
  *
  * @param cpuNanos processor time of the process so far
  * @param heapBytes of objects that live

@@ -13,8 +13,8 @@ import java.util.function.BiFunction;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What contenders did who took turns, round by round, beginning with another one each time, all in the same JVMs and on
- * the same server. One that fails takes no further part.
+ * The results of contenders that took turns, round by round, another one first each time, all in the same JVMs and on
+ * the same server. A contender that fails takes no further part.
  *
  * @param <R> what came of one contender's round
  */
