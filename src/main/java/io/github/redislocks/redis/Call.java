@@ -66,10 +66,7 @@ public record Call(
         return new Call(request, other, otherKeys, otherArgs, acks, notAfter, dated);
     }
 
-    /**
-     * The script's name. Not the record's own toString(), which the JVM links at its first call, when there may be no
-     * memory.
-     */
+    /** The script's name. The record's own toString() is linked at its first call, when there may be no memory. */
     @Override
     public String toString() {
         return script.name();

@@ -57,7 +57,7 @@ public final class ServerTimes {
 
         private long sentNanos;
         private long timeoutNanos;
-        /** The deadline that was sent last; if several were sent to the same server, the latest of them. */
+        /** The latest deadline that was sent to {@code server}, the last server. */
         private long micros;
 
         /**

@@ -53,10 +53,10 @@ final class LeaseEnds {
     }
 
     /**
-     * Why a lease must be given up: others want the lock, or could not say that they want it, and its slice is over.
-     * Null if the lease may be kept.
+     * Why a lease must be given up, as {@link #reason} says. Null if it may be kept: there is no reason, or its slice
+     * lasts and a thread of this client is next.
      *
-     * @param passes whether a thread of this client would have the lock next, so that the slice counts
+     * @param passes whether a thread of this client would have the lock next
      */
     LockGivenUp.@Nullable Reason whyOver(Residence residence, Hold lease, long now, boolean passes) {
         LockGivenUp.Reason reason = reason(residence, lease);

@@ -50,8 +50,7 @@ public final class LimitedHold extends Hold {
     @Override
     public void hasOthers(long nanos) {
         // The present lease need not be cut. It began before now and is no longer than `maxHold`, which counts from
-        // now: so the lease ends before
-        // endNanos().
+        // now. So it ends before endNanos().
         if (beganNanos == NOT_YET) {
             beganNanos = nanos;
         }

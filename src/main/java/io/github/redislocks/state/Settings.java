@@ -271,8 +271,8 @@ public final class Settings {
     }
 
     /**
-     * The least token memory for leases of this length: a minute or four leases, whichever is longer. When a hold ends
-     * without a release, more than half of that time is left in which the loss can be seen.
+     * The least token memory for leases of this length: a minute or four leases, whichever is longer. If a hold ends
+     * without a release, Redis remembers its token, and so the loss, for more than half of that time.
      */
     public static Duration leastTokenMemory(Duration lease) {
         Duration leases = lease.multipliedBy(4);

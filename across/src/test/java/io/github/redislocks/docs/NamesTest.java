@@ -170,7 +170,7 @@ class NamesTest {
         return rows.values();
     }
 
-    /** What matches in any source of the library, with its groups; a logger by the name of its constant. */
+    /** The matches in all sources of the library, with their groups; a logger by the name of its constant. */
     private static List<MatchResult> found(Pattern pattern) throws IOException {
         List<MatchResult> found = new ArrayList<>();
         for (Path file : Artifacts.sources("src/main/java")) {

@@ -76,7 +76,8 @@ public final class InMemoryLocksExtension implements ParameterResolver, AfterEac
     }
 
     private static void close(ExtensionContext test) {
-        // The store of a test also shows an object of the class, but does not remove it: all tests share that object.
+        // The store of a test also shows the object of the class, but remove() leaves that object, which all tests
+        // share.
         @Nullable InMemoryLocks mine = test.getStore(NAMESPACE).remove(InMemoryLocks.class, InMemoryLocks.class);
         if (mine != null) {
             mine.close();
