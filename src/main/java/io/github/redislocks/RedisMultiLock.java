@@ -16,7 +16,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.function.Supplier;
 
 /**
  * Several locks on Redis as one lock; {@link RedisLocks#multiLock} makes it. A thread that holds it has an ordinary
@@ -94,20 +93,17 @@ public final class RedisMultiLock implements MultiLock {
 
     @Override
     public CompletableFuture<MultiLockHandle> acquireAsync() {
-        return acquireAsync(() -> several.limit(false), AcquireFuture.waiting());
+        return acquireAsync(several.limit(false), AcquireFuture.waiting());
     }
 
     @Override
     public CompletableFuture<Optional<MultiLockHandle>> tryAcquireAsync(Duration wait) {
-        long nanos = Math.max(0, nanos(wait));
-        long began = client.clock.nanoTime();
-        return acquireAsync(() -> several.limit(nanos - (client.clock.nanoTime() - began)), AcquireFuture.trying());
+        return acquireAsync(several.limit(nanos(wait)), AcquireFuture.trying());
     }
 
-    private <R> CompletableFuture<R> acquireAsync(
-            Supplier<WaitLimit> limits, AcquireFuture<MultiLockHandle, R> future) {
+    private <R> CompletableFuture<R> acquireAsync(WaitLimit limit, AcquireFuture<MultiLockHandle, R> future) {
         client.attempts.checkOpen();
-        new AsyncSeveral(client, several, limits, renewed, future).start();
+        new AsyncSeveral(client, several, limit, renewed, future).start();
         return future;
     }
 

@@ -14,11 +14,15 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
+import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -115,6 +119,40 @@ class WithoutTimeTest extends FakeTime {
             assertThatThrownBy(() -> takes(kind, far, several, LockOptions.defaults()))
                     .hasCauseInstanceOf(LockUnavailableException.class);
             assertThat(lastedMillis).isBetween(1_000L, 1_200L);
+        }
+    }
+
+    /** A listener keeps the thread for longer than a command timeout. */
+    @ParameterizedTest
+    @EnumSource(WithoutTime.class)
+    void takesAFreeLock_howeverLateItsThreadAsks(WithoutTime kind) {
+        LockListener slow = new LockListener() {
+            @Override
+            public @Nullable Acquiring acquiring(String name) {
+                clock.advanceMillis(1_001);
+                return null;
+            }
+        };
+        RedisLocks late = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(slow), clock);
+        clients.add(late);
+        try {
+            assertThat(takes(kind, late, false, LockOptions.defaults())).isTrue();
+        } finally {
+            whileTimePasses(() -> true, late::close);
+        }
+    }
+
+    /** Each request takes 400 ms, so the time and its grace are over with the first lock. */
+    @Test
+    void tryOfSeveral_whoseTimeIsOverAfterTheFirst_asksForNoOther() {
+        long began = clock.nanoTime();
+        CompletableFuture<Optional<MultiLockHandle>> all =
+                far.multiLock(List.of("one", "two", "three")).tryAcquireAsync(Duration.ofMillis(100));
+        passUntil(all::isDone);
+        assertThat(all.join()).isEmpty();
+        assertThat(clock.nanoTime() - began).isLessThan(TimeUnit.MILLISECONDS.toNanos(800));
+        for (String name : List.of("one", "two", "three")) {
+            passUntil(() -> server.hash("redis-locks:{" + name + "}").isEmpty());
         }
     }
 

@@ -107,8 +107,7 @@ public class Sync extends LockObject {
             return true;
         }
         try {
-            long timeout = engine.commandTimeoutNanos();
-            WaitLimit limit = WaitLimit.forAnswer(engine.clock().nanoTime(), timeout, own.retryForNanos());
+            WaitLimit limit = WaitLimit.forAnswer(engine.commandTimeoutNanos(), own.retryForNanos());
             return acquire(limit, leaseMillis, renewed) != null;
         } catch (InterruptedException e) {
             throw new AssertionError("tryLock() does not end by an interrupt", e);

@@ -12,7 +12,6 @@ import io.github.redislocks.state.WaitLimit;
 import java.util.Arrays;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.function.Supplier;
 
 /**
  * An acquisition of several locks for which no thread waits: {@link AsyncAcquisitions} acquires one lock after the
@@ -22,8 +21,8 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
 
     private final LockClient client;
     private final SeveralLocks several;
-    /** Makes the time limit for the next of the locks. A limit that the caller gave applies to all locks together. */
-    private final Supplier<WaitLimit> limits;
+    /** How long to wait for all locks together. */
+    private final WaitLimit limit;
 
     private final boolean renewed;
     private final AcquireFuture<MultiLockHandle, ?> future;
@@ -43,12 +42,12 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
     public AsyncSeveral(
             LockClient client,
             SeveralLocks several,
-            Supplier<WaitLimit> limits,
+            WaitLimit limit,
             boolean renewed,
             AcquireFuture<MultiLockHandle, ?> future) {
         this.client = client;
         this.several = several;
-        this.limits = limits;
+        this.limit = limit;
         this.renewed = renewed;
         this.future = future;
         this.handle = new RedisMultiLockHandle(client, several);
@@ -73,7 +72,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
         boolean isRenewed = renewed || count < had.length - 1;
         Attempt.Request request =
                 new Attempt.Request(part.leaseMillis(), isRenewed, part.isFair(), part.maxHoldMillis());
-        parts.add(client.async.begin(part.keys(), handle.handleOwner(), request, limits.get(), this));
+        parts.add(client.async.begin(part.keys(), handle.handleOwner(), request, limit, this));
         if (cancelled) {
             cancel();
         }
@@ -88,7 +87,11 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
                 giveBack();
             } else if (count < had.length) {
                 hold.waitsForOthers();
-                ask();
+                if (several.mayAskForNext(limit)) {
+                    ask();
+                } else {
+                    busy();
+                }
             } else {
                 end();
             }
@@ -102,7 +105,6 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
     }
 
     private void end() {
-        WaitLimit limit = limits.get();
         several.complete(had, limit, renewed);
         if (several.areHeld(had)) {
             handle.of(had);
@@ -110,7 +112,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
             return;
         }
         giveBack();
-        if (!limit.waits()) {
+        if (!several.mayBeginAnew(limit)) {
             future.busy();
             return;
         }

@@ -97,7 +97,7 @@ public final class SeveralLocks {
 
     /** The limit of {@code tryLock()}, which no interrupt ends. */
     public WaitLimit limitOfTry() {
-        return WaitLimit.forAnswer(clock.nanoTime(), own.commandTimeoutNanos(), own.retryForNanos());
+        return WaitLimit.forAnswer(own.commandTimeoutNanos(), own.retryForNanos());
     }
 
     /**
@@ -122,7 +122,7 @@ public final class SeveralLocks {
             if (all) {
                 return had;
             }
-            return limit.waits() && limit.remaining(clock.nanoTime()) > 0 ? LOST : null;
+            return mayBeginAnew(limit) ? LOST : null;
         } finally {
             if (!all) {
                 exits.giveBack(had, limit);
@@ -197,15 +197,10 @@ public final class SeveralLocks {
         WaitLimit limit = request.limit();
         int last = had.length - 1;
         for (int i = 0; i <= last; i++) {
-            long now = clock.nanoTime();
-            // A tryLock() without a time limit has time for one request for each lock. The time of the first lock
-            // includes the request for all locks, so it is not restarted.
-            if (i > 0) {
-                limit.restart(now);
-            }
             Sync part = parts.get(i);
-            if (i > 0 && !hasTimeToAsk(limit)) {
-                entries.notTaken(part, now);
+            // The time of the first lock includes the request for all locks.
+            if (i > 0 && !mayAskForNext(limit)) {
+                entries.notTaken(part, clock.nanoTime());
                 return false;
             }
             boolean isRenewed = request.renewed() || i < last;
@@ -220,6 +215,20 @@ public final class SeveralLocks {
         }
         complete(had, limit, request.renewed());
         return true;
+    }
+
+    /**
+     * Whether there is time to ask for the next lock. A try without a time limit has time for one request for each
+     * lock.
+     */
+    public boolean mayAskForNext(WaitLimit limit) {
+        limit.restart();
+        return !limit.waits() || hasTimeToAsk(limit);
+    }
+
+    /** Whether there is time to begin anew with all locks, since one was lost in the wait for the others. */
+    public boolean mayBeginAnew(WaitLimit limit) {
+        return limit.waits() && limit.remaining(clock.nanoTime()) > 0;
     }
 
     /** Has the times of the holds count from now on. Called when the last lock has been acquired. */

@@ -78,9 +78,9 @@ public final class Together {
         Answer answer = Answer.Word.LINE;
         try {
             long began = clock.nanoTime();
-            within.restart(began);
             long timeoutNanos = within.timeoutNanos(began, settings.commandTimeoutNanos());
-            WaitLimit limit = WaitLimit.forAnswer(began, timeoutNanos, settings.retryForNanos());
+            WaitLimit limit = WaitLimit.forAnswer(timeoutNanos, settings.retryForNanos());
+            limit.begin(began);
             for (LockKeys keys : locks) {
                 Attempt attempt = attempts.make(keys, owner, request, limit);
                 all.add(attempt);

@@ -3,6 +3,9 @@ package io.github.redislocks.state;
 /**
  * How long a caller waits, and whether an interrupt ends the wait. An interrupt that does not end the wait is
  * remembered, so that {@link #restore} can set the flag again.
+ *
+ * <p>The time of a try that does not wait begins when a method first asks for the time, which is at its first request
+ * or wait: a thread that gets no processor before that has all its time for the answer.
  */
 public final class WaitLimit {
 
@@ -11,6 +14,9 @@ public final class WaitLimit {
     private long beganNanos;
     private long deadlineNanos;
     private final long retryForNanos;
+    /** Whether the deadline is fixed. Until then {@code deadlineNanos - beganNanos} is the time that a try has. */
+    private boolean begun;
+
     private boolean interrupted;
 
     private WaitLimit(boolean interruptible, boolean waits, long beganNanos, long deadlineNanos, long retryForNanos) {
@@ -19,6 +25,7 @@ public final class WaitLimit {
         this.beganNanos = beganNanos;
         this.deadlineNanos = deadlineNanos;
         this.retryForNanos = retryForNanos;
+        this.begun = waits;
     }
 
     /** Waits without end; through an outage for the given time from its start. */
@@ -49,17 +56,23 @@ public final class WaitLimit {
     public static WaitLimit tryWithin(long now, long nanos, long answerNanos, long retryForNanos) {
         return nanos > 0
                 ? within(now, nanos, retryForNanos)
-                : new WaitLimit(true, false, now, now + answerNanos, retryForNanos);
+                : new WaitLimit(true, false, 0, answerNanos, retryForNanos);
     }
 
     /** Waits only for the reply whether the lock is busy; an interrupt does not end the wait. */
-    public static WaitLimit forAnswer(long now, long nanos, long retryForNanos) {
-        return new WaitLimit(false, false, now, now + nanos, retryForNanos);
+    public static WaitLimit forAnswer(long nanos, long retryForNanos) {
+        return new WaitLimit(false, false, 0, nanos, retryForNanos);
     }
 
-    /** Restarts the time of a try that does not wait, for the request for its next lock. */
-    public void restart(long now) {
-        if (!waits) {
+    /** Gives a try that does not wait its time again, for the request for its next lock. */
+    public void restart() {
+        begun = waits;
+    }
+
+    /** Begins the time of a try, unless it has begun. */
+    public void begin(long now) {
+        if (!begun) {
+            begun = true;
             deadlineNanos += now - beganNanos;
             beganNanos = now;
         }
@@ -90,6 +103,7 @@ public final class WaitLimit {
         if (!isTimed()) {
             return commandTimeoutNanos;
         }
+        begin(now);
         long grace = waits ? Timing.GRACE_MILLIS * 1_000_000 : 0;
         return Math.min(commandTimeoutNanos, deadlineNanos - now + grace);
     }
@@ -116,6 +130,7 @@ public final class WaitLimit {
     }
 
     public long remaining(long now) {
+        begin(now);
         return isTimed() ? deadlineNanos - now : Long.MAX_VALUE;
     }
 

@@ -124,7 +124,7 @@ class AttemptTest {
         Attempt fair = attempt(true, WaitLimit.endless());
         assertThat(fair.stage()).isEqualTo(Attempt.Way.CONTENDING);
         assertThat(fair.fair).isTrue();
-        Attempt hasty = attempt(true, WaitLimit.forAnswer(0, MILLI, 0));
+        Attempt hasty = attempt(true, WaitLimit.forAnswer(MILLI, 0));
         assertThat(hasty.stage()).isEqualTo(Attempt.Way.CONTENDING);
         assertThat(hasty.fair).isFalse();
         assertThat(hasty.bearsOutages()).isTrue();

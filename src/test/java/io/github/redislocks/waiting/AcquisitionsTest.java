@@ -124,7 +124,7 @@ class AcquisitionsTest {
     }
 
     private WaitLimit forAnswer() {
-        return WaitLimit.forAnswer(clock.nanoTime(), 300 * MILLI, 0);
+        return WaitLimit.forAnswer(300 * MILLI, 0);
     }
 
     private void answer(List<Function<Call, Reply>> wanted) {
