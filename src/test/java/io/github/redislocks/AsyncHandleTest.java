@@ -495,7 +495,7 @@ class AsyncHandleTest extends FakeTime {
         passUntil(() -> server.zset(KEY + ":queue").size() == 1);
         redis.holdMessages();
         other.unlock();
-        assertThat(server.hash(KEY)).as("it is granted the lock").isNotEmpty();
+        assertThat(server.hash(KEY)).as("the waiter is granted the lock").isNotEmpty();
         assertThat(future.cancel(true)).isTrue();
         redis.deliverMessages();
         assertNothingLeft();

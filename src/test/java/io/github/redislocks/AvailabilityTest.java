@@ -69,10 +69,12 @@ class AvailabilityTest extends FakeTime {
     void refusal_endsWithASuccessOfItsKindAlone() {
         availability.failed(acquire, refused, 10, 100, 20);
         availability.answered(Inspections.locked(keys), 30);
-        assertThat(availability.age(50)).as("that says nothing of acquisitions").isEqualTo(40);
+        assertThat(availability.age(50))
+                .as("the answer says nothing about acquisitions")
+                .isEqualTo(40);
         assertThat(availability.cause()).isSameAs(refused);
         availability.answered(Scripts.heartbeat(attempt, server -> 0), 55);
-        assertThat(availability.age(60)).as("it would give a lock").isZero();
+        assertThat(availability.age(60)).as("the heartbeat would give a lock").isZero();
         assertThat(seen).containsExactly("refuses acquire");
     }
 
@@ -283,7 +285,7 @@ class AvailabilityTest extends FakeTime {
     void witness_isToldOfSilenceThatLasts_orOfAConnectionThatWasCut() {
         RedisException cut = new RedisException.Unanswered("refused", false, new IllegalStateException("refused"));
         availability.failed(acquire, unanswered, 10, 100, 60);
-        assertThat(seen).as("it may only be slow").isEmpty();
+        assertThat(seen).as("the server may only be slow").isEmpty();
         availability.failed(acquire, unanswered, 10, 100, 110);
         assertThat(seen).containsExactly("away since 10: no answer");
         availability.answered(acquire, 120);
@@ -294,6 +296,6 @@ class AvailabilityTest extends FakeTime {
         assertThat(seen).hasSize(2).last().asString().endsWith(": refused");
         RedisException busy = RedisException.Unanswered.busy("none free", null);
         availability.failed(acquire, busy, 300, 100, 500);
-        assertThat(seen).as("it was this client").hasSize(2);
+        assertThat(seen).as("the client had no free connection").hasSize(2);
     }
 }

@@ -64,7 +64,7 @@ class ClockStepTest extends FakeTime {
         clock.stepServerMillis(HOUR);
         lock.lock();
         assertThat(redis.log().count("take", "acquire"))
-                .as("one late, one by the new time")
+                .as("a late request, and one by the new time")
                 .isEqualTo(3);
         lock.unlock();
     }

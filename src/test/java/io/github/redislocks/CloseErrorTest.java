@@ -59,7 +59,7 @@ class CloseErrorTest extends FakeTime {
                     .failsWithin(Duration.ofSeconds(20));
             assertThat(told).as("losses, with an error at reading %d", first).hasSize(1);
             assertThat(server.hash("redis-locks:{" + held + "}"))
-                    .as("what Redis has, with an error at reading %d", first)
+                    .as("the hash in Redis, with an error at reading %d", first)
                     .isEmpty();
             others.reentrantLock(busy).unlock();
         }
@@ -93,7 +93,7 @@ class CloseErrorTest extends FakeTime {
             overflows += met.get() ? 1 : 0;
             whileTimePasses(third::close);
             assertThat(server.hash("redis-locks:{" + name + "}"))
-                    .as("what Redis has, with %d calls above", above)
+                    .as("the hash in Redis, with %d calls above", above)
                     .isEmpty();
             assertThat(inside(third).watchdog().threads()).noneMatch(Thread::isAlive);
         }

@@ -150,7 +150,7 @@ class FailoverGraceTest extends FakeTime {
         redis.moved();
         held.release();
         await().until(() -> sent("take", "acquire") == 1 && clock.isParked(waiter));
-        assertThat(server.hash(KEY)).as("it has taken the lock").isNotEmpty();
+        assertThat(server.hash(KEY)).as("the request has taken the lock").isNotEmpty();
         isHeldBackUntilTheGraceIsOver(waiter);
     }
 
@@ -179,7 +179,7 @@ class FailoverGraceTest extends FakeTime {
         held.release();
         settle();
         assertThat(sent("heartbeat")).isEqualTo(1);
-        assertThat(server.hash(KEY)).as("it has taken the lock").isNotEmpty();
+        assertThat(server.hash(KEY)).as("the request has taken the lock").isNotEmpty();
         isHeldBackUntilTheGraceIsOver(waiter);
         assertThatThrownBy(other::unlock).isInstanceOf(LockLostException.class);
     }
@@ -210,7 +210,9 @@ class FailoverGraceTest extends FakeTime {
         passUntil(inside.mailbox()::isOpen);
         long messages = redis.log().requests();
         other.unlock();
-        assertThat(server.hash(KEY).get("owner")).as("granted, and told").endsWith(":" + waiter.getId());
+        assertThat(server.hash(KEY).get("owner"))
+                .as("granted, and a message was sent")
+                .endsWith(":" + waiter.getId());
         assertThat(redis.log().requests()).isEqualTo(messages);
         isHeldBackUntilTheGraceIsOver(waiter);
     }

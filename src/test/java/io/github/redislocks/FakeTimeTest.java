@@ -123,7 +123,7 @@ class FakeTimeTest extends FakeTime {
         assertThat(lock.isHeldByCurrentThread()).isFalse();
         await().until(() -> losses.size() == 1);
         assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
-        assertThat(server.pttl(KEY)).as("nobody else can have it yet").isEqualTo(302);
+        assertThat(server.pttl(KEY)).as("no other owner can have the lock yet").isEqualTo(302);
         assertThat(other.tryLock()).isFalse();
         pass(303);
         assertThat(other.tryLock()).isTrue();

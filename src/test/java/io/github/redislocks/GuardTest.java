@@ -91,7 +91,9 @@ class GuardTest extends FakeTime {
         clock.advanceMillis(900);
         redis.run(Scripts.heartbeat(brief("c:1"), FOR_EVER), SECOND);
         redis.run(Scripts.release(hold(1, "a:1", 1, Long.MAX_VALUE), false, false), SECOND);
-        assertThat(server.hash(KEY)).as("b stands still, but is told").containsEntry("owner", "b:1");
+        assertThat(server.hash(KEY))
+                .as("b stands still, but its client gets the message")
+                .containsEntry("owner", "b:1");
         for (int millis : new int[] {1_000, 1_000, 1_001}) {
             clock.advanceMillis(millis);
             redis.run(Scripts.heartbeat(brief("c:1"), FOR_EVER), SECOND);
@@ -406,7 +408,7 @@ class GuardTest extends FakeTime {
         HeldCalls held = heartbeatUnderWay();
         waiter.interrupt();
         whileTimePasses(() -> clock.isParkedForAMoment(waiter), () -> await().until(() -> !waiter.isAlive()));
-        assertThat(interrupted.get()).as("it waits a moment only").isTrue();
+        assertThat(interrupted.get()).as("the waiter waits a moment only").isTrue();
         beforeItRuns.run();
         held.release();
         await().until(() -> redis.log().count("heartbeat") == 1);
@@ -552,7 +554,7 @@ class GuardTest extends FakeTime {
         held.release();
         await().until(() -> !waiter.isAlive() || waiter.held.get() != null);
         assertThat(waiter.held.get())
-                .as("what Redis answered counts, not the outage before")
+                .as("the answer of Redis counts, not the earlier outage")
                 .isTrue();
         waiter.end();
     }

@@ -100,7 +100,9 @@ class HandleTest extends FakeTime {
         LockHandle next = acquire();
         assertThat(handle.release()).isFalse();
         handle.close();
-        assertThat(next.isHeld()).as("it is not the other's to release").isTrue();
+        assertThat(next.isHeld())
+                .as("the old handle cannot release the new hold")
+                .isTrue();
         next.close();
     }
 

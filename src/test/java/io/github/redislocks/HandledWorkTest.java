@@ -220,7 +220,7 @@ class HandledWorkTest extends FakeTime {
         assertThat(result).isNotDone();
         stage.complete("done");
         whileTimePasses(() -> assertThat(result.join()).isEqualTo("done"));
-        assertThat(server.hash(KEY)).as("before the result is told").isEmpty();
+        assertThat(server.hash(KEY)).as("before the result completes").isEmpty();
         assertFree();
     }
 

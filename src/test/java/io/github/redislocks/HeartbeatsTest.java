@@ -145,7 +145,7 @@ class HeartbeatsTest extends FakeTime {
         clock.stepServerMillis(2_000);
         pass(1_500);
         assertThat(redis.log().count("heartbeat"))
-                .as("one that was late, and one")
+                .as("a late request and its repetition")
                 .isEqualTo(2);
         other.unlock();
         waiter.end();

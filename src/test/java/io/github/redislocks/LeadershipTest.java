@@ -384,7 +384,9 @@ class LeadershipTest extends FakeTime {
         assertThat(leadership.toString()).contains("leader, closing");
         over.countDown();
         until(() -> leadership.closeAsync().toCompletableFuture().isDone());
-        assertThat(work.interrupts).as("told once, however often it is closed").hasValue(1);
+        assertThat(work.interrupts)
+                .as("interrupted once, however often it is closed")
+                .hasValue(1);
         assertNothingLeft();
     }
 

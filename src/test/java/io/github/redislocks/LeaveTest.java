@@ -285,7 +285,9 @@ class LeaveTest extends FakeTime {
         Call last = unansweredTry(Fault.REQUEST_LOST);
         clock.stepServerMillis(-600);
         pass(400);
-        assertThat(redis.runLate(last).code()).as("it may still run").isEqualTo("OK");
+        assertThat(redis.runLate(last).code())
+                .as("the acquisition may still run")
+                .isEqualTo("OK");
         pass(700);
         lockIsFree();
         assertThat(redis.runLate(last).code()).isEqualTo("LATE");

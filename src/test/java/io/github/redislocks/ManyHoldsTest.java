@@ -216,7 +216,7 @@ class ManyHoldsTest extends FakeTime {
         pass(1_000);
         await().until(() -> losses.size() == 1);
         settle();
-        assertThat(inside.holds().all()).as("it may still ask").hasSize(1);
+        assertThat(inside.holds().all()).as("the thread may still ask").hasSize(1);
         lost.countDown();
         owner.join();
         settle();

@@ -69,7 +69,7 @@ class MaxHoldTest extends FakeTime {
         lostOnce(LockLost.Reason.HELD_TOO_LONG);
         assertThat(lock.isHeldByCurrentThread()).isFalse();
         assertThat(lock.remainingLease()).isZero();
-        assertThat(other.tryLock()).as("told before that").isFalse();
+        assertThat(other.tryLock()).as("before the loss is reported").isFalse();
         pass(60_000 - DEADLINE);
         assertThat(server.pttl(KEY)).as("its last millisecond").isZero();
         pass(1);
@@ -269,7 +269,9 @@ class MaxHoldTest extends FakeTime {
         assertThat(server.pttl(KEY)).isEqualTo(55_000);
         pass(1_000);
         local.lock(Duration.ofMinutes(5));
-        assertThat(way.log().count("reenter")).as("it lasts to the end").isEqualTo(1);
+        assertThat(way.log().count("reenter"))
+                .as("the hold lasts to its end already")
+                .isEqualTo(1);
         local.lock();
         assertThat(local.getHoldCount()).isEqualTo(4);
         pass(53_000);
@@ -300,7 +302,7 @@ class MaxHoldTest extends FakeTime {
         waiter.start();
         await().until(() -> server.zset(KEY + ":conditions").size() == 1);
         pass(70_000);
-        assertThat(losses).as("it holds nothing").isEmpty();
+        assertThat(losses).as("a waiter holds nothing").isEmpty();
         other.lock();
         other.newCondition("ready").signal();
         other.unlock();

@@ -151,7 +151,7 @@ class MovedReleasesTest extends FakeTime {
         redis.moved();
         settle();
         waiter.join();
-        assertThat(clock.nanoTime()).as("no time had to pass").isEqualTo(before);
+        assertThat(clock.nanoTime()).as("the clock stood still").isEqualTo(before);
     }
 
     @Test

@@ -537,7 +537,7 @@ class ReleaseAfterTest extends FakeTime {
 
     @Test
     void job_ofThreeClientsWhoseSchedulesDiffer_runsOncePerTick() throws InterruptedException {
-        assertThat(runs(false)).as("one at a time").isEqualTo(15);
+        assertThat(runs(false)).as("each client runs the job, one at a time").isEqualTo(15);
         assertThat(runs(true)).as("once per tick").isEqualTo(5);
         assertThat(losses).isEmpty();
     }

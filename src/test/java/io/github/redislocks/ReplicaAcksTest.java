@@ -520,6 +520,8 @@ class ReplicaAcksTest extends FakeTime {
         lock.unlock();
         pass(21_000);
         await().until(() -> losses.size() == 1);
-        assertThat(server.hash(KEY)).as("what the renewal has made to last").isEmpty();
+        assertThat(server.hash(KEY))
+                .as("the renewal prolonged the hold in Redis")
+                .isEmpty();
     }
 }

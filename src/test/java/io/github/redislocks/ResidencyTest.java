@@ -211,7 +211,7 @@ class ResidencyTest extends FakeTime {
             assertThat(token).isEqualTo(last + 1);
             last = token;
         }
-        assertThat(last - first).as("those of the first millisecond").isEqualTo(991);
+        assertThat(last - first).as("the tokens of the first millisecond").isEqualTo(991);
         for (int i = 0; i < 1_000; i++) {
             use();
         }

@@ -130,9 +130,9 @@ class ServersThatGoTest {
             outages.moved();
         }
         assertThat(outages.of("key").silence(clock.nanoTime()))
-                .as("it is still away")
+                .as("the server is still away")
                 .isPositive();
-        assertThat(outages.count()).as("those of the last seconds").isLessThan(20);
+        assertThat(outages.count()).as("the servers of the last seconds").isLessThan(20);
         twin.close();
     }
 }

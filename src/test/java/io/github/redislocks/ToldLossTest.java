@@ -40,7 +40,9 @@ class ToldLossTest extends FakeTime {
         AtomicReference<Boolean> lost = lockingTellsLoss();
         other.forceUnlock();
         await().until(() -> lost.get() != null);
-        assertThat(redis.log().count("heartbeat")).as("nobody else told it").isZero();
+        assertThat(redis.log().count("heartbeat"))
+                .as("no heartbeat found the loss")
+                .isZero();
         assertThat(lost.get()).isTrue();
     }
 

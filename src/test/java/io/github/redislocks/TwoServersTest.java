@@ -155,7 +155,7 @@ class TwoServersTest {
         }
         assertThat(first.log().count("take", "acquire")).isEqualTo(3);
         assertThat(second.log().count("take", "acquire"))
-                .as("the first told the time")
+                .as("the first request brought the time")
                 .isEqualTo(4);
         for (InMemoryRedis server : List.of(first, second)) {
             Call last = server.log().calls().stream()

@@ -72,7 +72,7 @@ class UnansweredTest extends FakeTime {
         pass(30_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.UNCONFIRMED);
         pass(1_000);
-        assertThat(server.hash(KEY)).as("a renewal had made it last").isEmpty();
+        assertThat(server.hash(KEY)).as("a renewal had prolonged the hold").isEmpty();
         assertThat(other.tryLock()).isTrue();
         assertThat(other.previousHolderLost()).isTrue();
         other.unlock();
@@ -103,7 +103,7 @@ class UnansweredTest extends FakeTime {
         pass(4_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.UNCONFIRMED);
         assertThat(server.hash(KEY))
-                .as("the re-entry had made it last for an hour")
+                .as("the re-entry had prolonged the hold for an hour")
                 .isEmpty();
     }
 
@@ -152,7 +152,7 @@ class UnansweredTest extends FakeTime {
         pass(4_000);
         assertThat(losses).hasSize(1);
         assertThat(server.hash(KEY))
-                .as("the first try had made it last for an hour")
+                .as("the first try had prolonged the hold for an hour")
                 .isEmpty();
     }
 
@@ -166,7 +166,7 @@ class UnansweredTest extends FakeTime {
                 .isThrownBy(() -> lock.tryLock(Duration.ofMillis(20), Duration.ofSeconds(31))));
         pass(1_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.UNCONFIRMED);
-        assertThat(server.hash(KEY)).as("a renewal had made it last").isEmpty();
+        assertThat(server.hash(KEY)).as("a renewal had prolonged the hold").isEmpty();
     }
 
     /** No later answer takes a lease back that Redis has given. */
@@ -180,7 +180,7 @@ class UnansweredTest extends FakeTime {
         pass(6_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
         assertThat(server.hash(KEY))
-                .as("the first re-entry had made it last for an hour")
+                .as("the first re-entry had prolonged the hold for an hour")
                 .isEmpty();
     }
 

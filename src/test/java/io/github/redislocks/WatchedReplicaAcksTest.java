@@ -29,6 +29,8 @@ class WatchedReplicaAcksTest extends FakeTime {
         }
         assertThat(losses).hasSize(1);
         pass(2_000);
-        assertThat(server.hash(KEY)).as("what the renewal has made to last").isEmpty();
+        assertThat(server.hash(KEY))
+                .as("the renewal prolonged the hold in Redis")
+                .isEmpty();
     }
 }

@@ -137,7 +137,7 @@ public abstract class ConditionContractTest {
         assertThat(there.inspect(name).queue()).isEmpty();
         assertThat(here.inspect(name).conditions())
                 .flatExtracting(LockInspection.Waiting::waiters)
-                .as("those of the one client, by their threads")
+                .as("the waiters of one client, by their threads")
                 .filteredOn(waiter -> waiter.owner().threadName().isPresent())
                 .hasSize(2)
                 .allMatch(waiter -> waiter.threads().orElse(0) == 1);

@@ -65,7 +65,7 @@ class LeadershipStormTest {
 
     private LeaderTerm next() throws InterruptedException {
         LeaderTerm term = elected.poll(60, TimeUnit.SECONDS);
-        assertThat(term).as("who is elected").isNotNull();
+        assertThat(term).as("an elected candidate").isNotNull();
         return term;
     }
 

@@ -42,7 +42,7 @@ class FailoverTest {
         table.forEach(System.out::println);
         Files.write(Path.of("target", "failovers.md"), table);
         assertThat(reports.get(Protection.NONE).doubles())
-                .as("what is looked for can be seen")
+                .as("the test can see double holds")
                 .isPositive();
         assertThat(reports.get(Protection.ACKS).doubles()).isZero();
         assertThat(reports.get(Protection.GRACE).doubles()).isZero();

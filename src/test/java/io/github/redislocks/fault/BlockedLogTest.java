@@ -137,7 +137,7 @@ class BlockedLogTest {
             others.reentrantLock("doomed").forceUnlock();
             isRenewed(lock, LOSS);
             assertThat(doomed.isHeld()).isFalse();
-            assertThat(lost).as("told while the logger hangs").contains("doomed");
+            assertThat(lost).as("reported while the logger hangs").contains("doomed");
             lock.unlock();
         }
     }

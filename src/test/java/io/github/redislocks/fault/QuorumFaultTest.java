@@ -186,7 +186,7 @@ class QuorumFaultTest {
                 thread.join();
             }
         }
-        assertThat(falses).as("tries that were told that the lock is busy").hasValue(0);
+        assertThat(falses).as("tries that found the lock busy").hasValue(0);
         await().atMost(SOON).untilAsserted(() -> assertThat(began).hasSize(1));
         assertThat(ended).isEmpty();
     }

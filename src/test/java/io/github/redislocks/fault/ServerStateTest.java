@@ -317,7 +317,7 @@ class ServerStateTest {
                         .hasCauseInstanceOf(LockUnavailableException.class);
             }
             assertThat(Duration.ofNanos(System.nanoTime() - began))
-                    .as("they do not ask one after another")
+                    .as("the threads do not ask one after another")
                     .isLessThan(Duration.ofSeconds(3));
             server.resume();
         }

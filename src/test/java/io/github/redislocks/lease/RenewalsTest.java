@@ -249,7 +249,7 @@ class RenewalsTest {
         walk();
         job().begin();
         job().answered(OK, clock.nanoTime());
-        assertThat(hold.nextRenewalNanos()).as("that answer counts").isEqualTo(clock.nanoTime() + RENEWAL);
+        assertThat(hold.nextRenewalNanos()).as("the answer counts").isEqualTo(clock.nanoTime() + RENEWAL);
     }
 
     @Test
@@ -402,7 +402,7 @@ class RenewalsTest {
         assertThat(left).containsExactly(made.get(0));
         assertThat(due).containsOnlyKeys(made.get(1).lock());
         assertThat(walk()).isEqualTo(made.get(1).deadlineNanos());
-        assertThat(holds.all()).as("nobody asks for the loss").containsExactly(made.get(1));
+        assertThat(holds.all()).as("no thread asks for the loss").containsExactly(made.get(1));
     }
 
     @Test
@@ -473,7 +473,7 @@ class RenewalsTest {
         job().begin();
         epoch.next(0);
         walk();
-        assertThat(due).as("one is under way").isEmpty();
+        assertThat(due).as("a renewal is under way").isEmpty();
         hold.renewNext(clock.nanoTime() + RENEWAL);
         hold.endRenewal();
         walk();

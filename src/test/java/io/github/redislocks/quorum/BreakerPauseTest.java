@@ -55,7 +55,7 @@ class BreakerPauseTest {
         breaker.unknown(now);
         assertThat(breaker.isOverdue(now + 500 * MILLI - 1)).isFalse();
         assertThat(breaker.isOverdue(now + 500 * MILLI)).isTrue();
-        assertThat(enterAfter(0)).as("who has time").isTrue();
+        assertThat(enterAfter(0)).as("a call with time").isTrue();
         breaker.answered();
         assertThat(breaker.isOverdue(now + 5_000 * MILLI)).isFalse();
     }

@@ -53,6 +53,6 @@ class NodeHealthTest {
         fails(health, SECOND);
         long later = System.nanoTime() + SECOND;
         assertThat(health.enter(later, 1)).isTrue();
-        assertThat(health.enter(later, 1)).as("one at a time").isFalse();
+        assertThat(health.enter(later, 1)).as("one probe at a time").isFalse();
     }
 }

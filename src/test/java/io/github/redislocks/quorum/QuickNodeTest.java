@@ -73,7 +73,7 @@ class QuickNodeTest {
         private Submitted next() {
             try {
                 Submitted next = submitted.poll(10, TimeUnit.SECONDS);
-                assertThat(next).as("what is submitted within 10 s").isNotNull();
+                assertThat(next).as("a batch submitted within 10 s").isNotNull();
                 return next;
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);

@@ -137,7 +137,7 @@ class QuorumNodeTest extends OneMaster {
         node.ask(List.of(vote), deadline, false);
         assertThat(vote.await(deadline, LockSupport::parkNanos).outcome().failure())
                 .isNotNull();
-        assertThat(master.hash(keys.lock())).as("what the first copy left").isNotEmpty();
+        assertThat(master.hash(keys.lock())).as("the vote of the first copy").isNotEmpty();
         WithdrawPoll withdrawal = new WithdrawPoll(
                 calls,
                 new Withdrawal(

@@ -44,7 +44,7 @@ class QuorumPollTest extends ThreeMasters {
         Reply lapsed = new Reply("GONE", List.of(20L));
         assertThat(lapsedAfter(lapsed, kept(false), kept(false))).isEqualTo("20");
         assertThat(lapsedAfter(lapsed, kept(false), voted(10, 0, 0)))
-                .as("one of them may have voted for the later one")
+                .as("one master may have voted for the later owner")
                 .isEqualTo("0");
         assertThat(lapsedAfter(lapsed, kept(false), kept(true)))
                 .as("the copy before may have been given it")
@@ -60,7 +60,7 @@ class QuorumPollTest extends ThreeMasters {
                 .hasMessageContaining("has just started");
         assertThat(renewal(voted(10, 0, 0), takenBy("other:1"), takenBy("another:1"))
                         .failure())
-                .as("who has no majority will take its vote back")
+                .as("a candidate without a majority withdraws its votes")
                 .isInstanceOf(RedisException.Unanswered.class);
     }
 

@@ -83,7 +83,7 @@ class VotePollTest extends ThreeMasters {
                 .isEqualTo(busy(70));
         assertThat(judge(poll, true, taken("a:1", 70), taken("a:1", 50), voted(30, 0, 0))
                         .outcome())
-                .as("one is here")
+                .as("one vote is here")
                 .isEqualTo(busy(50));
     }
 

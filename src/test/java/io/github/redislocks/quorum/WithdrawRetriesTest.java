@@ -44,7 +44,7 @@ class WithdrawRetriesTest extends ThreeMasters {
         add(1, past);
         add(2, past);
         add(3, inAnHour);
-        assertThat(retries).as("one time for all").hasSize(1);
+        assertThat(retries).as("one task for all withdrawals").hasSize(1);
         fire();
         assertWithdrawn(1);
         assertWithdrawn(2);

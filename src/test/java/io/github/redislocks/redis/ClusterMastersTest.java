@@ -102,7 +102,7 @@ class ClusterMastersTest {
         news.accept(SlotMap.UNKNOWN.with(view(new Claim(0, 16_383, ONE, 1)), NOBODY));
         SingleServer one = masters.owner(0);
         assertThatThrownBy(() -> news.accept(HALVES)).isInstanceOf(OutOfMemoryError.class);
-        assertThat(masters.owner(16_383)).as("until it has been told").isNull();
+        assertThat(masters.owner(16_383)).as("until the listener has run").isNull();
         news.accept(HALVES);
         assertThat(whileTold).containsExactly(Arrays.asList(one, null), Arrays.asList(one, null));
         assertThat(masters.owner(16_383)).isNotNull();

@@ -178,7 +178,7 @@ class ClusterRedisTest {
         servers.awaitPromoted(replica);
         assertThat(told.await(5, TimeUnit.SECONDS)).isTrue();
         assertThatThrownBy(() -> underWay.get(5, TimeUnit.SECONDS))
-                .as("closed before the listener is told")
+                .as("closed before the listener is called")
                 .cause()
                 .isInstanceOfSatisfying(
                         Unanswered.class, e -> assertThat(e.sent()).isTrue());

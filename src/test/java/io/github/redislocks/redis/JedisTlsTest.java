@@ -111,7 +111,9 @@ class JedisTlsTest extends JedisRedisFixture {
         JedisRedis redis = closing(new JedisRedis(named, config, 1));
         assertThat(inTime(() -> redis.run(PING, SHORT)).sent()).isFalse();
         assertThat(redis.run(PING, LONG).is("PONG")).isTrue();
-        assertThat(proxy.connections()).as("the one that was begun is used").isEqualTo(1);
+        assertThat(proxy.connections())
+                .as("the connection that was being made is used")
+                .isEqualTo(1);
     }
 
     @Test

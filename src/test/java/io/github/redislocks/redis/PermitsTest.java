@@ -49,7 +49,9 @@ class PermitsTest {
         for (int i = 0; i < Permits.MOST_OVERTAKINGS; i++) {
             permits.leave();
             assertThat(first.isServed()).isFalse();
-            assertThat(permits.enter(soon(0))).as("who runs takes it").isTrue();
+            assertThat(permits.enter(soon(0)))
+                    .as("a running thread takes the permit")
+                    .isTrue();
         }
         permits.leave();
         assertThat(first.isServed()).isTrue();

@@ -214,7 +214,7 @@ class GivenUpTogetherTest extends SteppedClient {
         pending().get(0).failed(unanswered(), clock.nanoTime());
         clock.advanceMillis(2 * LEASE);
         assertThat(pending().get(0).isDue(clock.nanoTime()))
-                .as("nobody needs it any more")
+                .as("the lease has ended")
                 .isFalse();
         locks.forEach(lock -> redis.del(lock.keys().lock()));
         assertGone();

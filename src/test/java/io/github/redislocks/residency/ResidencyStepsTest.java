@@ -253,7 +253,7 @@ class ResidencyStepsTest extends SteppedResidence {
         clock.advanceMillis(1);
         kept.lock(LEASE, true);
         longer.lock(60_000, true);
-        assertThat(asked).as("it has the longer one").isEmpty();
+        assertThat(asked).as("the lease is the longer one").isEmpty();
     }
 
     @Test
@@ -346,7 +346,7 @@ class ResidencyStepsTest extends SteppedResidence {
         clock.advanceMillis(LEASE);
         assertThat(kept.held()).isNull();
         watch();
-        assertThat(left()).as("that of the client, not of the thread").containsExactly("leave");
+        assertThat(left()).as("the leave of the client, not of the thread").containsExactly("leave");
     }
 
     @Test
@@ -495,7 +495,7 @@ class ResidencyStepsTest extends SteppedResidence {
         Residence residence = residence();
         assertThat(residence.turn.tryTake()).isTrue();
         residences.byTry(KEY, "another", 7);
-        assertThat(left()).as("it may become the holder").isEmpty();
+        assertThat(left()).as("the thread with the turn may become the holder").isEmpty();
         residence.turn.end();
         residences.ends.turnEnded(residence);
         assertThat(left()).containsExactly("release");
@@ -722,7 +722,7 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.lock(LEASE, true);
         client.mailbox.close();
         kept.unlock();
-        assertThat(redis.hash(KEY)).as("nobody could recall it").isEmpty();
+        assertThat(redis.hash(KEY)).as("no client could recall the lock").isEmpty();
     }
 
     /** A lease that is lost, by the watchdog, as its release begins. */

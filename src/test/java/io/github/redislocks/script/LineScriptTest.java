@@ -291,7 +291,7 @@ class LineScriptTest {
         enqueue("b:1", "1");
         Reply reply = run("acquire", "a:1", "2", "30000", FOR_EVER, "", "0", "queue");
         assertThat(reply.code()).isEqualTo("BUSY");
-        assertThat(redis.string(keys.fence())).as("nobody had it").isEqualTo(token + "-");
+        assertThat(redis.string(keys.fence())).as("no caller had the hold").isEqualTo(token + "-");
         assertThat(acquire("c:1", "1").number(1)).as("lost").isZero();
     }
 

@@ -193,12 +193,10 @@ class QuorumScriptTest {
         pass(LEASE_MILLIS + 1);
         vote("b:1", 20);
         pass(LEASE_MILLIS + 1);
-        assertThat(renew("a:1", 10).code()).as("that of the later one lapsed").isEqualTo("GONE");
+        assertThat(renew("a:1", 10).code()).as("the later vote lapsed").isEqualTo("GONE");
         vote("b:1", 30);
         release("b:1");
-        assertThat(renew("a:1", 10).code())
-                .as("that of the later one was released")
-                .isEqualTo("GONE");
+        assertThat(renew("a:1", 10).code()).as("the later vote was released").isEqualTo("GONE");
     }
 
     @Test
@@ -324,7 +322,7 @@ class QuorumScriptTest {
         assertThat(withdraw("b:1", Withdrawal.End.UNHELD, Withdrawal.Place.DROP).code())
                 .isEqualTo("GONE");
         assertThat(redis.heldMessages())
-                .as("the one that leaves may have been told")
+                .as("the waiter that leaves may have been notified")
                 .hasSize(1);
         assertThat(redis.zset(keys.all().get(1))).containsOnlyKeys("c:1:1");
     }
@@ -368,10 +366,12 @@ class QuorumScriptTest {
         release("b:1");
         vote(6, 1, 10, 0);
         pass(1_000);
-        assertThat(vote(7, 2, 20, 0)).as("nobody had the hold of 6").isEqualTo(voted(20, 5, 0));
+        assertThat(vote(7, 2, 20, 0)).as("no caller had the hold of 6").isEqualTo(voted(20, 5, 0));
         assertThat(redis.hash(keys.lock())).containsEntry("attempt", "7").containsEntry("ballot", "2");
         assertThat(redis.pttl(keys.lock())).isEqualTo(LEASE_MILLIS);
-        assertThat(vote(8, 3, 30, 7)).as("somebody had that of 7, and lost it").isEqualTo(voted(30, 20, 1));
+        assertThat(vote(8, 3, 30, 7))
+                .as("a caller had the hold of 7, and lost it")
+                .isEqualTo(voted(30, 20, 1));
     }
 
     @Test

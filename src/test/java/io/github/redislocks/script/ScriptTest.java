@@ -283,11 +283,11 @@ class ScriptTest {
         Reply next = acquire(2, "a:1");
         assertThat(next.code()).isEqualTo("OK");
         assertThat(next.number(0)).isGreaterThan(phantom);
-        assertThat(next.number(1)).as("nobody ever had it").isZero();
+        assertThat(next.number(1)).as("no caller ever had the hold").isZero();
         assertThat(peek().holds()).isEqualTo("1");
         Reply lastLostAttempt = run(Scripts.acquire(attempt(3, "a:1"), FOR_EVER, false, 2));
         assertThat(lastLostAttempt.number(1))
-                .as("its caller had it and lost it")
+                .as("the caller had the hold and lost it")
                 .isEqualTo(1);
     }
 
@@ -329,7 +329,7 @@ class ScriptTest {
     void acquire_freeWithWaiters_bargesAndKeepsThem() {
         acquire(1, "a:1");
         enqueue(1, "b:1");
-        assertThat(release(1, "a:1").code()).as("nobody could be told").isEqualTo("FREED");
+        assertThat(release(1, "a:1").code()).as("no waiter could be notified").isEqualTo("FREED");
         assertThat(acquire(1, "c:1").code()).isEqualTo("OK");
         assertThat(peek().waited()).isEqualTo("1");
         assertThat(peek().queue()).containsExactly("b:1:1");
@@ -649,10 +649,10 @@ class ScriptTest {
         assertThat(peek().owner()).isEqualTo("b:1");
         Reply reply = leave(1, "b:1", false, attempt(2, "b:2"));
         assertThat(reply.code()).isEqualTo("SUCCEEDED");
-        assertThat(reply.number(1)).as("its caller never had it").isZero();
+        assertThat(reply.number(1)).as("the caller never had the hold").isZero();
         assertThat(peek().owner()).isEqualTo("b:2");
         assertThat(leave(2, "b:2", true, null).code()).isEqualTo("DONE");
-        assertThat(acquire(1, "c:1").number(1)).as("its caller had it").isEqualTo(1);
+        assertThat(acquire(1, "c:1").number(1)).as("the caller had the hold").isEqualTo(1);
     }
 
     @Test
@@ -661,7 +661,9 @@ class ScriptTest {
         leave(1, "a:1", true, null);
         assertThat(acquire(1, "b:1").number(1)).isEqualTo(1);
         leave(1, "b:1", false, null);
-        assertThat(acquire(1, "c:1").number(1)).as("b's caller never had it").isEqualTo(1);
+        assertThat(acquire(1, "c:1").number(1))
+                .as("the caller of b never had the hold")
+                .isEqualTo(1);
         assertThat(acquire(2, "c:1").number(1)).as("nor c's at its first call").isEqualTo(1);
         assertThat(leave(2, "c:1", false, attempt(1, "c:2")).number(1)).isEqualTo(1);
         release(1, "c:2");
@@ -996,7 +998,7 @@ class ScriptTest {
         Reply first = rejoin(2, "a:1");
         assertThat(first.code()).isEqualTo("GRANTED");
         Reply second = rejoin(2, "a:1");
-        assertThat(second.code()).as("nobody signalled it").isEqualTo("GRANTED");
+        assertThat(second.code()).as("the attempt was not signalled").isEqualTo("GRANTED");
         assertThat(second.number(0)).isEqualTo(first.number(0));
         assertThat(peek().holds()).isEqualTo("2");
     }

@@ -239,14 +239,16 @@ class ShortScriptTest {
         take(1, "a:1");
         acquire(1, "b:1", true);
         Reply reply = release(1, "a:1");
-        assertThat(reply.code()).as("nobody could be told").isEqualTo("FREED");
+        assertThat(reply.code()).as("no waiter could be notified").isEqualTo("FREED");
         assertThat(reply.number(0)).as("somebody is in line").isEqualTo(1);
         assertThat(fence()).endsWith("-");
         assertThat(take(1, "c:1").code()).isEqualTo("LINE");
         Reply barged = acquire(1, "c:1", false);
         assertThat(barged.code()).isEqualTo("OK");
         assertThat(barged.number(1)).as("lost").isZero();
-        assertThat(free(1, "c:1").code()).as("it was acquired beside a queue").isEqualTo("LINE");
+        assertThat(free(1, "c:1").code())
+                .as("the lock was acquired beside a queue")
+                .isEqualTo("LINE");
     }
 
     @Test

@@ -238,7 +238,7 @@ class AttemptTest {
         attempt.decide(lapsed);
         attempt.doubted();
         assertThat(attempt.beginHeartbeat()).isFalse();
-        assertThat(attempt.isDoubted()).as("it asked nothing").isTrue();
+        assertThat(attempt.isDoubted()).as("no request was sent").isTrue();
         attempt.reopen(lapsed);
         assertThat(attempt.beginHeartbeat()).isTrue();
         assertThat(attempt.isDoubted()).isFalse();

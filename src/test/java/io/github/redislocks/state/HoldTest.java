@@ -99,10 +99,10 @@ class HoldTest {
             assertThat(hold.lossReason()).isEqualTo(reason);
             hold.endTelling(false);
             assertThat(hold.lossReason()).isEqualTo(reason);
-            assertThat(hold.beginTelling()).as("once more").isTrue();
+            assertThat(hold.beginTelling()).as("after an error, again").isTrue();
             hold.endTelling(true);
             assertThat(hold.lossReason()).isEqualTo(reason);
-            assertThat(hold.beginTelling()).as("it has been told").isFalse();
+            assertThat(hold.beginTelling()).as("the listeners were notified").isFalse();
             assertThat(hold.isReleasedTooLate()).isFalse();
         }
     }

@@ -115,7 +115,7 @@ class LeasedTest {
         hold.ask(Asker.WATCHDOG, 20_000);
         hold.answered(Asker.WATCHDOG, false);
         assertThat(hold.longestLeaseMillis()).isEqualTo(86_400_000);
-        assertThat(hold.leaseMillis()).as("what its owner got").isEqualTo(30_000);
+        assertThat(hold.leaseMillis()).as("the lease that the owner got").isEqualTo(30_000);
         hold.reentered(50_000, false, 0);
         assertThat(hold.leaseMillis()).isEqualTo(50_000);
     }

@@ -83,7 +83,7 @@ class StressTest {
             try (Jedis jedis = server.client()) {
                 await().atMost(Duration.ofSeconds(60))
                         .untilAsserted(() -> assertThat(jedis.keys("redis-locks:*"))
-                                .as("what is left in Redis")
+                                .as("the keys left in Redis")
                                 .allMatch(key -> key.endsWith(":fence")));
             }
         } finally {

@@ -360,7 +360,9 @@ class CheckerTest {
         assertThat(check().violations()).singleElement().asString().contains("was not told of the loss of");
 
         struck(Fault.FLUSHALL, "", 5, 6);
-        assertThat(check().violations()).as("what Redis forgot it cannot tell").isEmpty();
+        assertThat(check().violations())
+                .as("Redis cannot report what it forgot")
+                .isEmpty();
     }
 
     @Test

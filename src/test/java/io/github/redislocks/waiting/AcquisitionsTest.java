@@ -178,7 +178,7 @@ class AcquisitionsTest {
         answer(List.of(AcquisitionsTest::busy));
         assertThat(contend(forAnswer(), false)).isNull();
         assertThat(scripts()).containsExactly("acquire");
-        assertThat(commands()).as("it asked for no place").isEmpty();
+        assertThat(commands()).as("the attempt asked for no place").isEmpty();
         nothingIsUnderWay();
     }
 
@@ -292,7 +292,7 @@ class AcquisitionsTest {
         assertThatThrownBy(() -> contend(limit, true)).isInstanceOf(InterruptedException.class);
         assertThat(Thread.interrupted()).isFalse();
         limit.restore();
-        assertThat(Thread.interrupted()).as("it was thrown").isFalse();
+        assertThat(Thread.interrupted()).as("the interrupt was thrown").isFalse();
         assertThat(asked).isEmpty();
         nothingIsUnderWay();
     }

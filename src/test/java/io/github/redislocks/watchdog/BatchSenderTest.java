@@ -430,7 +430,9 @@ class BatchSenderTest {
         server = calls -> all(calls, Outcome.of(new RedisException.Refused("WRONGTYPE", null)));
         List<Command> commands = Stream.generate(this::sendNow).limit(33).toList();
         sender.run();
-        assertThat(commands.get(32).unanswered).as("it is in the next pipeline").isZero();
+        assertThat(commands.get(32).unanswered)
+                .as("the command is in the next pipeline")
+                .isZero();
         List<Question> jobs = questions(33);
         send(false, jobs);
         assertThat(jobs.get(32).told).containsExactly("begin", "WRONGTYPE", "end");
