@@ -20,7 +20,7 @@
  *   <tr><td>guard several things at once</td><td>{@link io.github.redislocks.MultiLock}</td></tr>
  *   <tr><td>hold a lock by an object that belongs to no thread</td>
  *     <td>{@link io.github.redislocks.LeasedLock#acquire()}, which returns a {@link io.github.redislocks.Handle}</td></tr>
- *   <tr><td>set lease, fairness or time for outages of one lock</td><td>{@link io.github.redislocks.LockOptions}</td></tr>
+ *   <tr><td>set lease, fairness or residency of one lock</td><td>{@link io.github.redislocks.LockOptions}</td></tr>
  *   <tr><td>write code that a test or a framework can give other locks</td>
  *     <td>{@link io.github.redislocks.Locks} and {@link io.github.redislocks.FencedLock}</td></tr>
  *   <tr><td>have one process do some work as long as it lives</td>
