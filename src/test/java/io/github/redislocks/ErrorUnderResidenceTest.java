@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.fixture.NearTheEnd;
 import io.github.redislocks.residency.Residence;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
@@ -18,6 +19,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A call that meets errors at any point of its way keeps a lock from nobody, if the client keeps it. */
 @Timeout(60)
 class ErrorUnderResidenceTest extends ErrorsAnywhere {
+
+    /** More than any of these calls needs. */
+    private static final int DEPTHS = 250;
 
     /** Whether the thread may have a record of a loss. */
     private boolean lost;
@@ -127,5 +131,55 @@ class ErrorUnderResidenceTest extends ErrorsAnywhere {
                 locked = false;
             }
         });
+    }
+
+    /** Meets the end of the stack at every depth; another client gets the lock by a try at the next look. */
+    private void atTheEndOfTheStack(Runnable first, Runnable deed) throws Exception {
+        int overflows = 0;
+        for (int left = 0; left < DEPTHS; left++) {
+            int above = left;
+            boolean met = NearTheEnd.inAThread(() -> {
+                first.run();
+                boolean overflow = NearTheEnd.overflows(above, deed);
+                while (lock.isHeldByCurrentThread()) {
+                    lock.unlock();
+                }
+                return overflow;
+            });
+            overflows += met ? 1 : 0;
+            pass(2_000);
+            assertThat(other.tryLock()).as("%d calls above", left).isTrue();
+            other.unlock();
+        }
+        assertThat(overflows).isBetween(1, DEPTHS - 1);
+        assertThat(losses).isEmpty();
+    }
+
+    private void keep() {
+        lock.lock();
+        lock.unlock();
+        // So that there are tokens.
+        clock.advanceMillis(1);
+    }
+
+    @Test
+    void lock_atTheEndOfTheStack_keepsTheLockFromNobody() throws Exception {
+        atTheEndOfTheStack(this::keep, lock::lock);
+    }
+
+    @Test
+    void unlock_atTheEndOfTheStack_keepsTheLockFromNobody() throws Exception {
+        atTheEndOfTheStack(lock::lock, lock::unlock);
+    }
+
+    @Test
+    void unlockOfARecalledLock_atTheEndOfTheStack_keepsTheLockFromNobody() throws Exception {
+        atTheEndOfTheStack(
+                () -> {
+                    lock.lock();
+                    clock.advanceMillis(2);
+                    residence().recall(residence().lease().attempt, 1);
+                },
+                lock::unlock);
     }
 }

@@ -369,11 +369,16 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     @Override
     public FollowUp lost(Hold from, LockLost.Reason reason) {
         ThreadHold local = holding();
-        // Call `ended` even if the hold is lost already: an error may have stopped the earlier call.
-        if (local != null && local.isUnder(from) && (local.lose(reason) || local.isLost())) {
-            losses.ended(local);
+        try {
+            // Call `ended` even if the hold is lost already: an error may have stopped the earlier call.
+            if (local != null && local.isUnder(from) && (local.lose(reason) || local.isLost())) {
+                losses.ended(local);
+            }
+        } finally {
+            // After an error too: the next thread, which waits behind this turn, may already have forgotten the lease,
+            // so that the watchdog does not find it.
+            losses.endTurn(from);
         }
-        losses.endTurn(from);
         if (!forget(from)) {
             return FollowUp.LATER;
         }

@@ -90,6 +90,26 @@ class ThreadLossesTest {
     }
 
     @Test
+    void merge_reportedLosses_areOneRecordThatIsToBeUnlockedTwice() {
+        ThreadHold first = lost(hold(5));
+        lost(hold(6));
+        inspect();
+        records.merge(keys, owner);
+        assertThat(records.of(keys, owner)).isSameAs(first);
+        assertThat(first.unlockedAfterLoss()).isFalse();
+        assertThat(first.unlockedAfterLoss()).isTrue();
+    }
+
+    @Test
+    void merge_lossThatIsNotReportedYet_keepsItsRecord() {
+        lost(hold(5));
+        inspect();
+        ThreadHold second = lost(hold(6));
+        records.merge(keys, owner);
+        assertThat(records.of(keys, owner)).isSameAs(second);
+    }
+
+    @Test
     void lossWhoseTellingMeetsAnError_keepsNoOtherUntold() {
         List<ThreadHold> told = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
