@@ -402,8 +402,8 @@ public final class RedisLocksBuilder {
      */
     public RedisLocks build() {
         JedisServers chosen = servers == null ? JedisServers.uri(DEFAULT_URI) : servers;
-        // A quorum has a key prefix of its own: its masters have votes, which a client that uses one of these
-        // servers alone must not take for holds.
+        // A quorum has a key prefix of its own: a client that uses one of its masters as a single server must not take
+        // votes for holds.
         Settings checked =
                 (chosen.isQuorum() ? settings.withKeyPrefix(settings.keyPrefix() + ":quorum") : settings).checked();
         return build(checked, Clock.SYSTEM, (id, threads) -> chosen.open(id, checked, restartDelay, threads));

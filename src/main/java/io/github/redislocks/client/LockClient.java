@@ -192,8 +192,8 @@ public final class LockClient {
     }
 
     /**
-     * Makes the client learn at once, from now on, of holds that are forced open: it subscribes, unless it has. Does
-     * not wait.
+     * Makes the client learn at once, from now on, of holds that are forced open: it subscribes, unless it has
+     * subscribed already. Does not wait.
      */
     public void listen() {
         if (!mailbox.isOpen() && !isClosed()) {

@@ -34,7 +34,7 @@ public final class LogLimiter {
         return sinceNanos.get() != 0;
     }
 
-    /** Notes that there is no trouble; returns when the logged trouble started, or 0 if there was none. */
+    /** Notes that there is no trouble; returns the time at which the logged trouble started, or 0 if there was none. */
     public long stop() {
         long since = sinceNanos.get();
         return since != 0 && sinceNanos.compareAndSet(since, 0) ? since : 0;

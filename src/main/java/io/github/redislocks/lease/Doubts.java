@@ -26,7 +26,7 @@ final class Doubts {
     /** The earliest time at which locks are taken again. */
     private volatile long nextNanos;
 
-    /** Notes a lock, or all locks if {@code lock} is null. Returns when the watchdog may take it. */
+    /** Notes a lock, or all locks if {@code lock} is null. Returns the time from which the watchdog may take it. */
     long add(@Nullable String lock) {
         if (lock == null) {
             allNoted = true;
@@ -36,7 +36,7 @@ final class Doubts {
         return nextNanos;
     }
 
-    /** Takes the locks that were noted, unless a call has just done so; returns when to call this again. */
+    /** Takes the locks that were noted, unless a call has just done so; returns the time of the next call. */
     long take(long now) {
         taken = Set.of();
         allTaken = false;

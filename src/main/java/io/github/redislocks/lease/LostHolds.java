@@ -27,7 +27,7 @@ final class LostHolds {
 
     /**
      * Keeps the record of a loss while its thread lives, which may still unlock, and repeats a report that an error has
-     * prevented. Returns when to look again.
+     * prevented. Returns the time of the next look.
      */
     long inspect(Hold hold, long now) {
         losses.ended(hold);
@@ -42,7 +42,7 @@ final class LostHolds {
 
     /**
      * Repeats the report of an earlier loss that an error has prevented, though the thread has locked again. Returns
-     * when to look again.
+     * the time of the next look.
      */
     long inspectBelow(Hold hold, long now) {
         if (hold.below == null || !hold.below.isUntold()) {

@@ -388,8 +388,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     }
 
     /**
-     * Notifies the listeners of the loss of a lease, if nobody has and a thread that has unlocked may have had the lock
-     * at that time. Two threads may call this at once: listeners are notified once for each lease.
+     * Notifies the listeners of the loss of a lease if a thread that has unlocked may have had the lock at that time,
+     * unless they were notified already. Two threads may call this at once: listeners are notified once for each lease.
      */
     private void tellUnlocked(@Nullable Usage use) {
         if (use != null) {

@@ -328,7 +328,7 @@ public final class Residences implements Wanted, Task {
 
     /**
      * Has Redis asked about a lease once in each heartbeat's time, since the threads that rely on the lease send no
-     * requests themselves. Returns when to do this again: at the start of a tick, so that one request asks about many
+     * requests themselves. Returns the time of the next call: the start of a tick, so that one request asks about many
      * leases.
      */
     private long look(Residence residence, Hold lease, long now) {

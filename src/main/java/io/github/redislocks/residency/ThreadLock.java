@@ -231,7 +231,7 @@ abstract class ThreadLock extends Sync {
             throw Losses.exception(local);
         } finally {
             if (waiter.residence.isEnding(local)) {
-                // After an error. The watchdog continues the release of the lease.
+                // An error stopped the wait: end the hold here. The watchdog continues the release of the lease.
                 waiter.residence.end(local);
             }
         }

@@ -131,7 +131,7 @@ public final class ThreadLosses {
         }
     }
 
-    /** Completes notifications, and removes records that nobody will unlock. Returns when to look again. */
+    /** Completes notifications, and removes records that nobody will unlock. Returns the time of the next look. */
     long inspect(long now) {
         Steps.forEach(latest.values(), this::complete);
         long next = Long.MAX_VALUE;

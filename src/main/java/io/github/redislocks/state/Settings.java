@@ -249,7 +249,10 @@ public final class Settings {
         return this;
     }
 
-    /** Throws, with the given remedy, if a client cannot keep a lock since its holds have to end. */
+    /**
+     * Throws, with the given remedy, if there is a residency and a maxHold: a client cannot keep a lock whose holds
+     * have to end.
+     */
     public static void checkMayKeep(Duration residency, Duration maxHold, String remedy) {
         if (!residency.isZero() && !maxHold.isZero()) {
             throw new IllegalArgumentException("The residency is " + Shown.of(residency) + ", and the maxHold "

@@ -43,7 +43,7 @@ public final class Timing {
         return Math.min(HEARTBEAT_MILLIS, leaseMillis / HEARTBEATS_PER_CLAIM);
     }
 
-    /** How long an unconfirmed grant lasts to a waiter that wants this lease. */
+    /** How long an unconfirmed grant to a waiter that wants this lease lasts. */
     public static long claimMillis(long leaseMillis) {
         return HEARTBEATS_PER_CLAIM * heartbeatMillis(leaseMillis);
     }

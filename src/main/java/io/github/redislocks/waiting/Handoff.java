@@ -377,7 +377,7 @@ public final class Handoff implements Renewals.Rescue {
         void ended(boolean inGoodOrder);
     }
 
-    /** A hold of a client that keeps locks, whose release has begun. */
+    /** A hold whose release has begun, of a client that keeps locks. */
     public interface Leaving extends ReleaseEnd {
 
         Hold hold();

@@ -103,7 +103,7 @@ public final class SlowWaits implements Task {
         return next;
     }
 
-    /** Notes a call that waits; returns when to inspect it again. */
+    /** Notes a call that waits; returns the time of its next inspection. */
     private long look(Attempt attempt, long slowAt, long now) {
         Waited waited = locks.get(attempt.keys.lock());
         if (waited == null) {

@@ -5,7 +5,7 @@ package io.github.redislocks.watchdog;
 public interface Task {
 
     /**
-     * Adds the jobs that are due, and returns when this task needs the next inspection.
+     * Adds the jobs that are due, and returns the time at which this task needs the next inspection.
      *
      * @param horizon the earliest time of the next inspection; a job that may be sent early counts as due if its time
      *     is before the horizon

@@ -225,7 +225,7 @@ public final class Watchdog {
         return clock.restOf(longest);
     }
 
-    /** Inspects all tasks once; returns when the next job is due. */
+    /** Inspects all tasks once; returns the time at which the next job is due. */
     private long sweep(long now, long restNanos) {
         long next = new Sweep(clock, this, ping().channel(), restNanos).over(tasks, now + restNanos);
         retire();
@@ -299,7 +299,7 @@ public final class Watchdog {
         commands.forEach(this::giveUp);
     }
 
-    /** Gives a command up if nobody has done so. */
+    /** Gives a command up, unless it is done or given up already. */
     private void giveUp(PendingCommand command) {
         if (commands.remove(command) && !command.isDone()) {
             command.giveUp();
