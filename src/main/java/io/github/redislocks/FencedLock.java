@@ -1,7 +1,5 @@
 package io.github.redislocks;
 
-import java.time.Duration;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 
 /**
@@ -22,38 +20,6 @@ public interface FencedLock extends LeasedLock<LockHandle> {
 
     /** The name of the lock. */
     String getName();
-
-    /**
-     * As {@link #lock()}, but the hold is not renewed, and ends with the given lease at the latest. A re-entry makes
-     * the hold last at least for the given lease, and never shortens it. No hold lasts longer than its
-     * {@link RedisLocksBuilder#maxHold maxHold}.
-     *
-     * @param lease 100 ms to 24 h
-     * @throws IllegalArgumentException if the lease is shorter or longer
-     * @throws IllegalStateException if the {@link Locks} is closed
-     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
-     */
-    void lock(Duration lease);
-
-    /**
-     * As {@link #lockInterruptibly()}, with a lease as in {@link #lock(Duration)}.
-     *
-     * @throws IllegalArgumentException if the lease is shorter than 100 ms or longer than 24 h
-     * @throws InterruptedException if the thread is interrupted on entry or while it waits
-     * @throws IllegalStateException if the {@link Locks} is closed
-     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
-     */
-    void lockInterruptibly(Duration lease) throws InterruptedException;
-
-    /**
-     * As {@link #tryLock(long, TimeUnit)}, with a lease as in {@link #lock(Duration)}.
-     *
-     * @throws IllegalArgumentException if the lease is shorter than 100 ms or longer than 24 h
-     * @throws InterruptedException if the thread is interrupted on entry or while it waits
-     * @throws IllegalStateException if the {@link Locks} is closed
-     * @throws LockUnavailableException if it is unknown whether the lock is busy, since Redis did not answer or refused
-     */
-    boolean tryLock(Duration wait, Duration lease) throws InterruptedException;
 
     /**
      * Returns the Condition of this lock with the given name, which is the same Condition in all JVMs.

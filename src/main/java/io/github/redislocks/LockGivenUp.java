@@ -39,8 +39,8 @@ public final class LockGivenUp extends LockEvent {
         /** The client had no subscription, so no other client could have asked for the lock. */
         NOT_LISTENING,
         /**
-         * A call of this client needed a hold of its own in Redis: a call with a lease, for a handle, for a fair lock,
-         * for several locks at once, or that waits in a Condition.
+         * A call of this client needed a hold of its own in Redis: a call with a fixed lease, for a handle, for a fair
+         * lock, for several locks at once, or that waits in a Condition.
          */
         OWN_HOLD,
         /**

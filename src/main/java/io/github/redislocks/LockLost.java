@@ -82,7 +82,7 @@ public final class LockLost extends LockEvent implements Serializable {
          * The lease ran out: a lease that is not renewed was too short, or the process was paused for longer than the
          * lease.
          */
-        EXPIRED("its lease ran out. Lock without a lease to have the hold renewed, or with a longer lease; if the"
+        EXPIRED("its lease ran out. Use no fixedLease to have the hold renewed, or a longer lease; if the"
                 + " process may be paused for longer than the lease, use fencing tokens."),
         /**
          * Redis replied that another owner or nobody holds the lock: the lock was forced open, its key was deleted, or

@@ -142,8 +142,9 @@ public final class LockOptions {
     }
 
     /**
-     * Sets a lease that is not renewed, so that holds end with this lease at the latest. Every method without a lease
-     * then behaves as the method with this lease, for instance {@code lock()} as {@link FencedLock#lock(Duration)}.
+     * Sets a lease that is not renewed, so that holds end with this lease at the latest. A re-entry makes the hold last
+     * at least for this lease, and never shortens it. Use several lock objects of one name for several leases of the
+     * lock. A client does not keep such a lock, whatever its {@link RedisLocksBuilder#residency}.
      *
      * @param time 100 ms to 24 h
      * @throws IllegalArgumentException if it is shorter or longer, or longer than a {@link #maxHold} of these options,
@@ -205,15 +206,11 @@ public final class LockOptions {
         return values.fair;
     }
 
-    boolean isRenewed() {
-        return values.renewed;
-    }
-
     /** Returns the settings of a client, with those replaced that are set here. */
     Settings over(Settings client) {
         Settings settings = client;
         if (values.lease != null) {
-            settings = settings.withLease(values.lease);
+            settings = values.renewed ? settings.withLease(values.lease) : settings.withFixedLease(values.lease);
         }
         if (!values.relockAfterLoss) {
             settings = settings.withRelockAfterLoss(false);

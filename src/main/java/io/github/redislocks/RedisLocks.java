@@ -6,7 +6,6 @@ import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
-import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.several.SeveralLocks;
 import io.github.redislocks.state.Settings;
@@ -116,8 +115,7 @@ public final class RedisLocks implements Locks {
 
     @Override
     public RedisReentrantLock reentrantLock(String name, LockOptions options) {
-        Sync sync = client.lock(name, options.isFair(), options.over(client.settings));
-        return new RedisReentrantLock(client, sync, options.isRenewed());
+        return new RedisReentrantLock(client, client.lock(name, options.isFair(), options.over(client.settings)));
     }
 
     @Override
@@ -129,7 +127,7 @@ public final class RedisLocks implements Locks {
     public MultiLock multiLock(Collection<String> names, LockOptions options) {
         options.checkNotKept("several locks", "a client keeps single locks, and its threads take each by itself.");
         SeveralLocks several = client.several(names, options.isFair(), options.over(client.settings));
-        return new RedisMultiLock(client, several, options.isRenewed());
+        return new RedisMultiLock(client, several);
     }
 
     @Override

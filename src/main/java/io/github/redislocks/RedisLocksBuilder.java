@@ -207,10 +207,10 @@ public final class RedisLocksBuilder {
 
     /**
      * Sets whether a thread that holds a lock re-enters the lock, and undoes the re-entry, without a request to Redis.
-     * A re-entry without a lease needs no request if the hold is renewed. A re-entry with a lease needs no request if
-     * the hold lasts at least that long. With this setting only the renewals extend a lease, and no re-entry does; if a
-     * hold was removed in Redis, its next renewal notices that, and no re-entry does; and Redis shows a hold count of
-     * one, whatever the re-entries.
+     * A re-entry needs no request if the hold is renewed. A re-entry with a fixed lease needs no request if the hold
+     * lasts at least that long. With this setting only the renewals extend a lease, and no re-entry does; if a hold was
+     * removed in Redis, its next renewal notices that, and no re-entry does; and Redis shows a hold count of one,
+     * whatever the re-entries.
      *
      * @param local false, the default, to write every re-entry to Redis
      */
@@ -225,10 +225,10 @@ public final class RedisLocksBuilder {
      * releases the lock as soon as no thread holds it. If the process dies while it keeps a lock, the other clients
      * wait until the lease ends, as if a thread had held the lock.
      *
-     * <p>A client does not keep fair locks, locks with a {@link #maxHold}, and locks that were acquired with a lease of
-     * their own, for a handle, or as several locks at once. A client keeps 10,000 locks at most; if there are more, it
-     * releases those that have been unused for the longest time. On a quorum {@link #build()} throws
-     * {@link UnsupportedOperationException}. See docs/residency.md for what differs.
+     * <p>A client does not keep fair locks, locks with a {@link #maxHold}, and locks that are acquired with a
+     * {@link LockOptions#fixedLease}, for a handle, or as several locks at once. A client keeps 10,000 locks at most;
+     * if there are more, it releases those that have been unused for the longest time. On a quorum {@link #build()}
+     * throws {@link UnsupportedOperationException}. See docs/residency.md for what differs.
      *
      * @param time 1 ms to 24 h, about the time between two uses of a lock by one process; zero, the default, to release
      *     each lock at its unlock

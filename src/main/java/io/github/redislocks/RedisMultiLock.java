@@ -27,12 +27,10 @@ public final class RedisMultiLock implements MultiLock {
 
     private final LockClient client;
     private final SeveralLocks several;
-    private final boolean renewed;
 
-    RedisMultiLock(LockClient client, SeveralLocks several, boolean renewed) {
+    RedisMultiLock(LockClient client, SeveralLocks several) {
         this.client = client;
         this.several = several;
-        this.renewed = renewed;
     }
 
     @Override
@@ -41,9 +39,9 @@ public final class RedisMultiLock implements MultiLock {
     }
 
     private boolean acquire(WaitLimit limit) throws InterruptedException {
-        Held[] held = several.acquire(null, limit, renewed);
+        Held[] held = several.acquire(null, limit);
         while (held != null && held.length == 0) {
-            held = several.acquire(null, limit, renewed);
+            held = several.acquire(null, limit);
         }
         return held != null;
     }
@@ -88,7 +86,7 @@ public final class RedisMultiLock implements MultiLock {
 
     private Optional<MultiLockHandle> acquireHandle(WaitLimit limit) throws InterruptedException {
         client.attempts.checkOpen();
-        return RedisMultiLockHandle.acquire(client, several, limit, renewed);
+        return RedisMultiLockHandle.acquire(client, several, limit);
     }
 
     @Override
@@ -103,7 +101,7 @@ public final class RedisMultiLock implements MultiLock {
 
     private <R> CompletableFuture<R> acquireAsync(WaitLimit limit, AcquireFuture<MultiLockHandle, R> future) {
         client.attempts.checkOpen();
-        new AsyncSeveral(client, several, limit, renewed, future).start();
+        new AsyncSeveral(client, several, limit, future).start();
         return future;
     }
 

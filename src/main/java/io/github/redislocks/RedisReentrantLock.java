@@ -9,7 +9,6 @@ import io.github.redislocks.handles.RedisLockHandle;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.util.Collection;
@@ -28,14 +27,14 @@ import org.jspecify.annotations.Nullable;
  * {@link RedisLocks#reentrantLock(String)}. All lock objects with the same name are one lock, and a thread that holds
  * it through one object holds it through all objects of the same {@code RedisLocks}.
  *
- * <p><b>How a hold ends.</b> A hold ends by {@link #unlock()}, or when its lease in Redis ends. A hold that was
- * acquired without a lease is renewed in the background while its thread and process live, but for its
- * {@link RedisLocksBuilder#maxHold maxHold} at most; a hold that was acquired with a lease is not renewed, and ends
- * with this lease at the latest. If a hold is no longer valid (its lease ran out, Redis did not confirm it in time, or
- * it was removed in Redis), it is <em>lost</em>: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener}
- * is notified, and the owner's next {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A
- * process that is paused for longer than its lease cannot learn of the loss in time; so a resource that must never see
- * two writers has to check the {@link #fencingToken()}.
+ * <p><b>How a hold ends.</b> A hold ends by {@link #unlock()}, or when its lease in Redis ends. A hold is renewed in
+ * the background while its thread and process live, but for its {@link RedisLocksBuilder#maxHold maxHold} at most. A
+ * hold with a {@link LockOptions#fixedLease fixedLease} is not renewed, and ends with this lease at the latest. If a
+ * hold is no longer valid (its lease ran out, Redis did not confirm it in time, or it was removed in Redis), it is
+ * <em>lost</em>: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is notified, and the owner's
+ * next {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that is paused for longer
+ * than its lease cannot learn of the loss in time; so a resource that must never see two writers has to check the
+ * {@link #fencingToken()}.
  *
  * <p><b>Locking again after a loss.</b> {@code lock()} and {@code tryLock()} never fail because of an earlier loss. A
  * thread that has lost its hold acquires the lock anew, with a hold count of 1 and a greater token; its next
@@ -69,34 +68,26 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisReentrantLock implements FencedLock {
 
-    private final LockClient client;
+    final LockClient client;
     private final Sync sync;
-    private final long leaseMillis;
-    private final boolean renewed;
     private final AtomicInteger conditions = new AtomicInteger();
 
-    RedisReentrantLock(LockClient client, Sync sync, boolean renewed) {
+    RedisReentrantLock(LockClient client, Sync sync) {
         this.client = client;
         this.sync = sync;
-        this.leaseMillis = sync.leaseMillis();
-        this.renewed = renewed;
     }
 
     /**
      * Acquires the lock, and waits for it as long as necessary. An interrupt does not end the wait; the interrupt flag
-     * stays set. The hold is renewed until {@link #unlock()}.
+     * stays set. The hold is renewed until {@link #unlock()}, unless it has a {@link LockOptions#fixedLease
+     * fixedLease}.
      *
      * @throws IllegalStateException if the {@link RedisLocks} is closed
      * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
      */
     @Override
     public void lock() {
-        sync.lock(leaseMillis, renewed);
-    }
-
-    @Override
-    public void lock(Duration lease) {
-        sync.lock(millis(lease), false);
+        sync.lock();
     }
 
     /**
@@ -108,12 +99,7 @@ public final class RedisReentrantLock implements FencedLock {
      */
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        sync.lockInterruptibly(leaseMillis, renewed);
-    }
-
-    @Override
-    public void lockInterruptibly(Duration lease) throws InterruptedException {
-        sync.lockInterruptibly(millis(lease), false);
+        sync.lockInterruptibly();
     }
 
     /**
@@ -126,7 +112,7 @@ public final class RedisReentrantLock implements FencedLock {
      */
     @Override
     public boolean tryLock() {
-        return sync.tryLock(leaseMillis, renewed);
+        return sync.tryLock();
     }
 
     /**
@@ -141,44 +127,29 @@ public final class RedisReentrantLock implements FencedLock {
      */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        return sync.tryLock(unit.toNanos(time), leaseMillis, renewed);
-    }
-
-    @Override
-    public boolean tryLock(Duration wait, Duration lease) throws InterruptedException {
-        Objects.requireNonNull(wait, "wait");
-        return sync.tryLock(saturatedNanos(wait), millis(lease), false);
-    }
-
-    /** Checks a lease that a caller passes, and returns it in milliseconds. */
-    private long millis(Duration lease) {
-        return sync.checkLease(lease, Settings.checkLease(lease));
-    }
-
-    private static long saturatedNanos(Duration duration) {
-        return TimeUnit.NANOSECONDS.convert(duration);
+        return sync.tryLock(unit.toNanos(time));
     }
 
     @Override
     public LockHandle acquire() throws InterruptedException {
         return newHandle()
-                .acquire(WaitLimit.interruptible(sync.retryForNanos()), renewed)
+                .acquire(WaitLimit.interruptible(sync.retryForNanos()))
                 .orElseThrow();
     }
 
     @Override
     public Optional<LockHandle> tryAcquire(Duration wait) throws InterruptedException {
-        return newHandle().acquire(limit(wait), renewed);
+        return newHandle().acquire(limit(wait));
     }
 
     @Override
     public CompletableFuture<LockHandle> acquireAsync() {
-        return newHandle().acquireAsync(WaitLimit.endless(sync.retryForNanos()), renewed, AcquireFuture.waiting());
+        return newHandle().acquireAsync(WaitLimit.endless(sync.retryForNanos()), AcquireFuture.waiting());
     }
 
     @Override
     public CompletableFuture<Optional<LockHandle>> tryAcquireAsync(Duration wait) {
-        return newHandle().acquireAsync(limit(wait), renewed, AcquireFuture.trying());
+        return newHandle().acquireAsync(limit(wait), AcquireFuture.trying());
     }
 
     private RedisLockHandle newHandle() {
@@ -187,7 +158,7 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     private WaitLimit limit(Duration wait) {
-        return sync.limit(saturatedNanos(Objects.requireNonNull(wait, "wait")));
+        return sync.limit(TimeUnit.NANOSECONDS.convert(Objects.requireNonNull(wait, "wait")));
     }
 
     /**

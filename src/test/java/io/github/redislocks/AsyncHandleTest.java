@@ -72,7 +72,7 @@ class AsyncHandleTest extends FakeTime {
                 },
                 null);
         RedisLockHandle handle = new RedisLockHandle(locks.client(), sync);
-        assertThatThrownBy(() -> handle.acquireAsync(WaitLimit.endless(), true, failing))
+        assertThatThrownBy(() -> handle.acquireAsync(WaitLimit.endless(), failing))
                 .isSameAs(full);
         assertNothingLeft();
     }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -258,12 +259,12 @@ class AvailabilityTest extends FakeTime {
         try (RedisLocks distant = RedisLocks.on(far(97, 0), Settings.DEFAULTS, List.of(), clock)) {
             RedisReentrantLock remote = distant.reentrantLock("remote");
             whileTimePasses(() -> {
-                assertThatThrownBy(() -> remote.lock(Duration.ofMillis(100)))
+                assertThatThrownBy(() -> fixed(remote, Duration.ofMillis(100)).lock())
                         .isInstanceOf(LockUnavailableException.class)
                         .hasFieldOrPropertyWithValue("reason", LockUnavailableException.Reason.LEASE_TOO_SHORT)
                         .hasMessageContaining("took longer than the lease of 100 ms");
-                assertThatThrownBy(() -> distant.reentrantLock("another")
-                                .tryLock(Duration.ofMillis(300), Duration.ofMillis(100)))
+                assertThatThrownBy(() -> fixed(distant.reentrantLock("another"), Duration.ofMillis(100))
+                                .tryLock(Duration.ofMillis(300)))
                         .isInstanceOf(LockUnavailableException.class)
                         .hasMessageContaining("took longer than the lease of 100 ms");
             });

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -223,7 +224,7 @@ class BusyCallbackTest extends FakeTime {
             clock.advanceMillis(10_500);
             awaitBlocked(1);
             RedisReentrantLock lost = observed.reentrantLock("job");
-            lost.lock(Duration.ofSeconds(3));
+            fixed(lost, Duration.ofSeconds(3)).lock();
             clock.advanceMillis(3_000);
             await().until(() -> told.size() == 1);
             renewed.unlock();
@@ -278,20 +279,21 @@ class BusyCallbackTest extends FakeTime {
         LOCK {
             @Override
             void acquire(RedisLocks by) {
-                by.reentrantLock("job").lock(Duration.ofSeconds(3));
+                fixed(by.reentrantLock("job"), Duration.ofSeconds(3)).lock();
             }
         },
         TRY_LOCK {
             @Override
             void acquire(RedisLocks by) throws InterruptedException {
-                assertThat(by.reentrantLock("job").tryLock(Duration.ZERO, Duration.ofSeconds(3)))
+                assertThat(fixed(by.reentrantLock("job"), Duration.ofSeconds(3)).tryLock(Duration.ZERO))
                         .isTrue();
             }
         },
         FAIR_LOCK {
             @Override
             void acquire(RedisLocks by) {
-                by.reentrantLock("job", LockOptions.defaults().fair(true)).lock(Duration.ofSeconds(3));
+                fixed(by.reentrantLock("job", LockOptions.defaults().fair(true)), Duration.ofSeconds(3))
+                        .lock();
             }
         },
         HANDLE {

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -87,7 +88,7 @@ class ClockStepTest extends FakeTime {
 
     @Test
     void back_afterAHolderVanished_blocksUntilItsLeaseEndsByTheNewTime() throws InterruptedException {
-        other.lock(Duration.ofSeconds(5));
+        fixed(other, Duration.ofSeconds(5)).lock();
         Thread waiter = waiter();
         clock.stepServerMillis(-2_000);
         pass(6_999);

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -221,7 +222,7 @@ class ConditionFaultTest extends FakeTime {
 
     @Test
     void await_answeredAfterTheLeaseHasEnded_isAnExpiry() {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         clock.advanceMillis(2_500);
         expireDuring("await");
         assertThatThrownBy(() -> awaits(50))
@@ -231,7 +232,7 @@ class ConditionFaultTest extends FakeTime {
 
     @Test
     void signal_answeredAfterTheLeaseHasEnded_isAnExpiry() {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         clock.advanceMillis(2_500);
         expireDuring("signal");
         assertThatThrownBy(condition::signal)
@@ -377,7 +378,7 @@ class ConditionFaultTest extends FakeTime {
 
     @Test
     void signal_unansweredUntilTheLeaseHasEnded_isALoss() {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         redis.failNext(10_000, verb("signal"), Fault.REQUEST_LOST);
         whileTimePasses(() -> assertThatThrownBy(condition::signal).isInstanceOf(LockLostException.class));
     }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -260,11 +261,12 @@ class DrainTest extends FakeTime {
     @Test
     void close_afterAnOutage_endsAlsoWhatWasLostOrUnlockedInIt() {
         RedisReentrantLock lost = locks.reentrantLock("lost");
-        lost.lock(Duration.ofSeconds(3));
+        fixed(lost, Duration.ofSeconds(3)).lock();
         lock.lock();
         redis.failNext(1_000, verb("renew"), Fault.REPLY_LOST);
         redis.failNext(1_000, verb("reenter"), Fault.REPLY_LOST);
-        whileTimePasses(() -> assertThatThrownBy(() -> lost.tryLock(Duration.ofMillis(50), Duration.ofHours(1)))
+        whileTimePasses(() -> assertThatThrownBy(
+                        () -> fixed(lost, Duration.ofHours(1)).tryLock(Duration.ofMillis(50)))
                 .isInstanceOf(LockUnavailableException.class));
         redis.down(true);
         whileTimePasses(lock::unlock);

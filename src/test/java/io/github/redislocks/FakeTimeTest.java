@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -147,8 +148,8 @@ class FakeTimeTest extends FakeTime {
     }
 
     @Test
-    void namedLease_isNotRenewedAndExpires() {
-        lock.lock(Duration.ofSeconds(3));
+    void fixedLease_isNotRenewedAndExpires() {
+        fixed(lock, Duration.ofSeconds(3)).lock();
         pass(2_967);
         assertThat(lock.isHeldByCurrentThread()).isTrue();
         pass(1);
@@ -160,10 +161,10 @@ class FakeTimeTest extends FakeTime {
     }
 
     @Test
-    void namedLease_inside_leavesTheOuterHoldRenewed() {
+    void fixedLease_inside_leavesTheOuterHoldRenewed() {
         for (Duration inner : List.of(Duration.ofSeconds(2), Duration.ofSeconds(60))) {
             lock.lock();
-            lock.lock(inner);
+            fixed(lock, inner).lock();
             lock.unlock();
             pass(120_000);
             assertThat(lock.isHeldByCurrentThread()).as("%s", inner).isTrue();
@@ -174,8 +175,8 @@ class FakeTimeTest extends FakeTime {
     }
 
     @Test
-    void namedLease_outside_endsOnceTheInnerHoldIsUnlocked() {
-        lock.lock(Duration.ofSeconds(2));
+    void fixedLease_outside_endsOnceTheInnerHoldIsUnlocked() {
+        fixed(lock, Duration.ofSeconds(2)).lock();
         lock.lock();
         pass(40_000);
         assertThat(lock.isHeldByCurrentThread()).isTrue();
@@ -189,9 +190,9 @@ class FakeTimeTest extends FakeTime {
     }
 
     @Test
-    void namedLease_ofOneThread_leavesThatOfAnotherAlone() throws InterruptedException {
+    void fixedLease_ofOneThread_leavesThatOfAnotherAlone() throws InterruptedException {
         Thread brief = new Thread(() -> {
-            lock.lock(Duration.ofSeconds(3));
+            fixed(lock, Duration.ofSeconds(3)).lock();
             lock.unlock();
         });
         brief.start();
@@ -294,7 +295,7 @@ class FakeTimeTest extends FakeTime {
 
     @Test
     void holder_vanished_isSucceededAtTheEndOfItsLease() throws InterruptedException {
-        other.lock(Duration.ofSeconds(5));
+        fixed(other, Duration.ofSeconds(5)).lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
         pass(4_999);

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -112,7 +113,7 @@ class FlightRecordingTest extends FakeTime {
     @Test
     void loss_isRecordedWithoutAnyListener() {
         recording.start();
-        job.lock(Duration.ofSeconds(1));
+        fixed(job, Duration.ofSeconds(1)).lock();
         clock.advanceMillis(1_000);
         assertThat(job.isHeldByCurrentThread()).isFalse();
         await().until(() -> !events("LockLost").isEmpty());

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -322,7 +323,7 @@ class GuardTest extends FakeTime {
     @Test
     void reentry_answeredLate_countsFromItsSending() throws InterruptedException {
         Duration late = remainingAfterAHeldCall("reenter", () -> {
-            lock.lock(Duration.ofSeconds(2));
+            fixed(lock, Duration.ofSeconds(2)).lock();
             lock.lock();
         });
         assertThat(late).isEqualTo(Duration.ofMillis(29_698 - 700));
@@ -485,9 +486,9 @@ class GuardTest extends FakeTime {
     }
 
     @Test
-    void namedLeaseOfAThreadThatHasEnded_lasts_alsoIfTheLockWasHandedOver() throws InterruptedException {
+    void fixedLeaseOfAThreadThatHasEnded_lasts_alsoIfTheLockWasHandedOver() throws InterruptedException {
         other.lock();
-        Thread careless = new Thread(() -> lock.lock(Duration.ofSeconds(20)));
+        Thread careless = new Thread(() -> fixed(lock, Duration.ofSeconds(20)).lock());
         careless.start();
         await().until(() -> server.zset(KEY + ":queue").size() == 1);
         settle();

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -405,7 +406,7 @@ class LeaveTest extends FakeTime {
 
     @Test
     void holdThatIsLostWhileItsReleaseIsOnItsWay_keepsItsTurnUntilThatIsAnswered() throws InterruptedException {
-        lock.lock(Duration.ofMillis(900));
+        fixed(lock, Duration.ofMillis(900)).lock();
         long attempt = Long.parseLong(logged("acquire").args().get(1));
         // Redis keeps it for longer than its client.
         clock.stepServerMillis(-5_000);

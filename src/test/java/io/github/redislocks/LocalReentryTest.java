@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -90,7 +91,7 @@ class LocalReentryTest extends FakeTime {
     @Test
     void reentry_withALeaseThatIsCovered_sendsNothing() {
         lock.lock();
-        lock.lock(Duration.ofSeconds(20));
+        fixed(lock, Duration.ofSeconds(20)).lock();
         assertThat(reentries()).isZero();
         lock.unlock();
         lock.unlock();
@@ -99,7 +100,7 @@ class LocalReentryTest extends FakeTime {
     @Test
     void reentry_withALongerLease_isSentAndExtends() {
         lock.lock();
-        lock.lock(Duration.ofSeconds(60));
+        fixed(lock, Duration.ofSeconds(60)).lock();
         assertThat(reentries()).isEqualTo(1);
         assertThat(server.pttl(KEY)).isEqualTo(60_000);
         assertThat(lock.remainingLease()).isGreaterThan(Duration.ofSeconds(59));
@@ -111,7 +112,7 @@ class LocalReentryTest extends FakeTime {
 
     @Test
     void reentry_thatWantsRenewalOfAHoldWithALease_isSent() {
-        lock.lock(Duration.ofSeconds(5));
+        fixed(lock, Duration.ofSeconds(5)).lock();
         lock.lock();
         assertThat(reentries()).isEqualTo(1);
         pass(60_000);
@@ -123,7 +124,7 @@ class LocalReentryTest extends FakeTime {
 
     @Test
     void reentry_pastTheDeadline_isANewHold() {
-        lock.lock(Duration.ofSeconds(5));
+        fixed(lock, Duration.ofSeconds(5)).lock();
         long token = lock.fencingToken();
         pass(5_000);
         lock.lock();

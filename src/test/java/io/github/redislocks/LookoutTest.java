@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -48,7 +49,7 @@ class LookoutTest extends FakeTime {
 
     @Test
     void namedHold_thatAnotherClientForced_isNoticed() throws InterruptedException {
-        lock.lock(Duration.ofHours(24));
+        fixed(lock, Duration.ofHours(24)).lock();
         Waiter waiter = waiterAtTheGate();
         assertThat(other.forceUnlock()).isTrue();
         assertTakenWithinAHeartbeat(waiter);

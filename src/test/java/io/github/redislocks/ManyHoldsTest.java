@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -95,9 +96,9 @@ class ManyHoldsTest extends FakeTime {
     }
 
     @Test
-    void namedLease_thatIsCheckedTogetherWithOthers_isNotMadeLonger() {
+    void fixedLease_thatIsCheckedTogetherWithOthers_isNotMadeLonger() {
         lock(3);
-        lock.lock(Duration.ofSeconds(12));
+        fixed(lock, Duration.ofSeconds(12)).lock();
         redis.moved();
         await().until(() -> redis.log().count("renew") == 1 && redis.log().count("renew_all") == 1);
         assertThat(server.pttl(KEY)).isLessThanOrEqualTo(12_000);
@@ -120,9 +121,9 @@ class ManyHoldsTest extends FakeTime {
     }
 
     @Test
-    void namedLeases_areNotRenewedWithTheOthers() {
+    void fixedLeases_areNotRenewedWithTheOthers() {
         lock(3);
-        lock.lock(Duration.ofSeconds(12));
+        fixed(lock, Duration.ofSeconds(12)).lock();
         settle();
         pass(12_000);
         await().until(() -> losses.size() == 1);
@@ -174,7 +175,7 @@ class ManyHoldsTest extends FakeTime {
 
     @Test
     void recordOfALoss_whoseOwnerLives_isKeptHoweverLongItDoesNotCall() {
-        lock.lock(Duration.ofSeconds(1));
+        fixed(lock, Duration.ofSeconds(1)).lock();
         pass(1_000);
         await().until(() -> losses.size() == 1);
         settle();
@@ -190,7 +191,7 @@ class ManyHoldsTest extends FakeTime {
         List<RedisReentrantLock> lost = new ArrayList<>();
         for (String name : List.of("first", "second", "third")) {
             RedisReentrantLock one = locks.reentrantLock(name);
-            one.lock(Duration.ofSeconds(1));
+            fixed(one, Duration.ofSeconds(1)).lock();
             lost.add(one);
             pass(1_000);
         }
@@ -207,7 +208,7 @@ class ManyHoldsTest extends FakeTime {
     void recordOfALoss_whoseOwnerHasEnded_isForgotten() throws InterruptedException {
         CountDownLatch lost = new CountDownLatch(1);
         Thread owner = new Thread(() -> {
-            lock.lock(Duration.ofSeconds(1));
+            fixed(lock, Duration.ofSeconds(1)).lock();
             Uninterruptibles.until(
                     System.nanoTime() + 10_000_000_000L, nanos -> lost.await(nanos, TimeUnit.NANOSECONDS));
         });
@@ -229,7 +230,7 @@ class ManyHoldsTest extends FakeTime {
         Hold first = inside.holds().all().iterator().next();
         RedisReentrantLock one = locks.reentrantLock(first.keys().name());
         one.unlock();
-        one.lock(Duration.ofHours(1));
+        fixed(one, Duration.ofHours(1)).lock();
         one.lock();
         List<Job> jobs = new ArrayList<>();
         long due = clock.nanoTime() + 10_000_000_000L;

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -189,7 +190,8 @@ class MaxHoldTest extends FakeTime {
         Thread watchdog = inside.watchdog().threads().get(0);
         settle();
         long began = clock.nanoTime();
-        locks.reentrantLock("job", PLAIN.maxHold(Duration.ofMillis(900))).lock(Duration.ofMinutes(5));
+        Duration limit = Duration.ofMillis(900);
+        locks.reentrantLock("job", PLAIN.maxHold(limit).fixedLease(limit)).lock();
         await().until(() -> clock.wakeOf(watchdog) == began + 600_000_000);
         lock.unlock();
     }
@@ -215,7 +217,7 @@ class MaxHoldTest extends FakeTime {
         pass(35_000);
         lock.lock();
         assertThat(server.pttl(KEY)).as("from the renewal before").isEqualTo(25_000);
-        lock.lock(Duration.ofHours(1));
+        fixed(lock, Duration.ofHours(1)).lock();
         assertThat(server.pttl(KEY)).isEqualTo(25_000);
         assertThat(lock.remainingLease()).isLessThan(Duration.ofSeconds(25));
         RedisReentrantLock unlimited = locks.reentrantLock("job", PLAIN.maxHold(Duration.ZERO));
@@ -264,11 +266,11 @@ class MaxHoldTest extends FakeTime {
         RedisReentrantLock local = client.reentrantLock("job");
         local.lock();
         pass(5_000);
-        local.lock(Duration.ofMinutes(5));
+        fixed(local, Duration.ofMinutes(5)).lock();
         assertThat(way.log().count("reenter")).as("the lease was shorter").isEqualTo(1);
         assertThat(server.pttl(KEY)).isEqualTo(55_000);
         pass(1_000);
-        local.lock(Duration.ofMinutes(5));
+        fixed(local, Duration.ofMinutes(5)).lock();
         assertThat(way.log().count("reenter"))
                 .as("the hold lasts to its end already")
                 .isEqualTo(1);
@@ -343,8 +345,8 @@ class MaxHoldTest extends FakeTime {
     }
 
     @Test
-    void leaseOfACall_thatIsLonger_isCut() {
-        lock.lock(Duration.ofMinutes(5));
+    void fixedLease_thatIsLonger_isCut() {
+        fixed(lock, Duration.ofMinutes(5)).lock();
         assertThat(server.pttl(KEY)).isEqualTo(60_000);
         assertThat(lock.remainingLease()).isLessThan(MINUTE);
         pass(60_000);
@@ -362,13 +364,13 @@ class MaxHoldTest extends FakeTime {
         assertThatThrownBy(brief::unlock).isInstanceOf(LockLostException.class);
     }
 
-    /** The grant lasts for a claim, and is confirmed with the rest of the named lease. */
+    /** The grant lasts for a claim, and is confirmed with the rest of the fixed lease. */
     @Test
-    void leaseOfACall_thatIsLonger_isCutForAWaiterToo() throws InterruptedException {
+    void fixedLease_thatIsLonger_isCutForAWaiterToo() throws InterruptedException {
         other.lock();
         List<Duration> held = new ArrayList<>();
         Thread waiter = new Thread(() -> {
-            lock.lock(Duration.ofMinutes(5));
+            fixed(lock, Duration.ofMinutes(5)).lock();
             held.add(lock.remainingLease());
             while (losses.isEmpty()) {
                 Moment.pass();

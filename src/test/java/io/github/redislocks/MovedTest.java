@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -36,8 +37,8 @@ class MovedTest extends FakeTime {
     }
 
     @Test
-    void moved_holdWithANamedLease_isTakenAtOnceToo() {
-        lock.lock(Duration.ofSeconds(20));
+    void moved_holdWithAFixedLease_isTakenAtOnceToo() {
+        fixed(lock, Duration.ofSeconds(20)).lock();
         server.flushAll();
         redis.moved();
         settle();
@@ -62,8 +63,8 @@ class MovedTest extends FakeTime {
     }
 
     @Test
-    void moved_holdWithANamedLeaseThatIsKnown_isAskedForOnceAndEndsInTime() {
-        lock.lock(Duration.ofSeconds(20));
+    void moved_holdWithAFixedLeaseThatIsKnown_isAskedForOnceAndEndsInTime() {
+        fixed(lock, Duration.ofSeconds(20)).lock();
         pass(5_000);
         redis.moved();
         pass(14_847);
@@ -79,7 +80,7 @@ class MovedTest extends FakeTime {
 
     @Test
     void moved_checkWithoutAnswer_isSentAgain() {
-        lock.lock(Duration.ofSeconds(20));
+        fixed(lock, Duration.ofSeconds(20)).lock();
         server.flushAll();
         redis.failNext(verb("renew"), Fault.REQUEST_LOST);
         redis.moved();

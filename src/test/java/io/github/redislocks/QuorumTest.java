@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.QuorumTwins.KEY;
 import static io.github.redislocks.QuorumTwins.script;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -694,7 +695,7 @@ class QuorumTest {
 
     @Test
     void lease_longerThanAMasterWouldWait_isRefused() {
-        assertThatThrownBy(() -> one.lock.lock(LEASE.plusMillis(1)))
+        assertThatThrownBy(() -> fixed(one.lock, LEASE.plusMillis(1)).lock())
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("restartDelay");
     }

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -498,9 +499,10 @@ class ReplicaAcksTest extends FakeTime {
     @Test
     void holdWhoseReentryTooFewConfirmed_isEndedInRedis() {
         redis.confirmBy(2);
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         redis.confirmBy(1);
-        whileTimePasses(() -> assertThatThrownBy(() -> lock.tryLock(Duration.ofMillis(50), Duration.ofHours(1)))
+        whileTimePasses(() -> assertThatThrownBy(
+                        () -> fixed(lock, Duration.ofHours(1)).tryLock(Duration.ofMillis(50)))
                 .isInstanceOf(LockUnavailableException.class));
         pass(5_000);
         assertThat(server.hash(KEY)).as("the master gave it an hour").isEmpty();
@@ -510,12 +512,13 @@ class ReplicaAcksTest extends FakeTime {
     @Test
     void renewal_thatTooFewReplicasConfirm_isEndedInRedisWithTheHold() throws InterruptedException {
         redis.confirmBy(2);
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         lock.lock();
         redis.confirmBy(1);
         pass(10_050);
         redis.confirmBy(2);
-        assertThat(lock.tryLock(Duration.ofMillis(100), Duration.ofSeconds(21))).isTrue();
+        assertThat(fixed(lock, Duration.ofSeconds(21)).tryLock(Duration.ofMillis(100)))
+                .isTrue();
         lock.unlock();
         lock.unlock();
         pass(21_000);

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -419,7 +420,7 @@ class ResidencyTest extends FakeTime {
         pass(1_500);
         lock.lock();
         CompletableFuture<Boolean> own = elsewhere(() -> {
-            lock.lock(Duration.ofSeconds(3));
+            fixed(lock, Duration.ofSeconds(3)).lock();
             return unlocked(lock);
         });
         await().until(() -> !inside.attempts().isEmpty());
@@ -767,10 +768,11 @@ class ResidencyTest extends FakeTime {
             assertThat(handle.fencingToken()).isPositive();
         }
         use();
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         lock.unlock();
         use();
-        assertThat(lock.tryLock(Duration.ofSeconds(1), Duration.ofSeconds(3))).isTrue();
+        assertThat(fixed(lock, Duration.ofSeconds(3)).tryLock(Duration.ofSeconds(1)))
+                .isTrue();
         lock.unlock();
         use();
         FencedLock fair = locks.reentrantLock("job", LockOptions.defaults().fair(true));
@@ -786,7 +788,7 @@ class ResidencyTest extends FakeTime {
     @Test
     void lockThatWasEnteredOnceMoreForAnHour_isNotKeptForAnHour() {
         lock.lock();
-        lock.lock(Duration.ofHours(1));
+        fixed(lock, Duration.ofHours(1)).lock();
         assertThat(lock.remainingLease()).isGreaterThan(Duration.ofMinutes(59));
         lock.unlock();
         pass(1_500);
@@ -795,7 +797,7 @@ class ResidencyTest extends FakeTime {
         assertThat(server.pttl(KEY)).as("ms that a crash costs others").isLessThanOrEqualTo(30_000);
         use();
         assertThat(isKept()).isTrue();
-        lock.lock(Duration.ofSeconds(20));
+        fixed(lock, Duration.ofSeconds(20)).lock();
         lock.unlock();
         assertThat(losses).isEmpty();
     }

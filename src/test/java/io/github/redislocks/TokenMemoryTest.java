@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -80,8 +81,8 @@ class TokenMemoryTest extends FakeTime {
     }
 
     @Test
-    void holdWithANamedLease_outlastsNoMemory() {
-        job.lock(Duration.ofHours(1));
+    void holdWithAFixedLease_outlastsNoMemory() {
+        fixed(job, Duration.ofHours(1)).lock();
         assertThat(left()).isGreaterThan(Duration.ofHours(1).plus(MEMORY).minusSeconds(1));
         assertThat(job.tryLock()).isTrue();
         pass(3_500_000);
@@ -91,9 +92,9 @@ class TokenMemoryTest extends FakeTime {
     }
 
     @Test
-    void namedLeaseOfAReentry_outlastsNoMemory() {
+    void fixedLeaseOfAReentry_outlastsNoMemory() {
         job.lock();
-        job.lock(Duration.ofHours(1));
+        fixed(job, Duration.ofHours(1)).lock();
         assertThat(left()).isGreaterThan(Duration.ofHours(1).plus(MEMORY).minusSeconds(1));
         job.unlock();
         job.unlock();
@@ -101,14 +102,14 @@ class TokenMemoryTest extends FakeTime {
 
     @Test
     void shorterLeaseOfAReentry_shortensNoMemory() {
-        job.lock(Duration.ofHours(1));
+        fixed(job, Duration.ofHours(1)).lock();
         job.lock();
         assertThat(left()).isGreaterThan(Duration.ofHours(1).plus(MEMORY).minusSeconds(1));
         pass(20_000);
         assertThat(left())
                 .as("renewed")
                 .isGreaterThan(Duration.ofHours(1).plus(MEMORY).minusSeconds(21));
-        job.lock(Duration.ofMillis(100));
+        fixed(job, Duration.ofMillis(100)).lock();
         assertThat(left()).isGreaterThan(Duration.ofHours(1).plus(MEMORY).minusSeconds(21));
         for (int i = 0; i < 3; i++) {
             job.unlock();
@@ -116,11 +117,11 @@ class TokenMemoryTest extends FakeTime {
     }
 
     @Test
-    void namedLeaseOfAWaiter_outlastsNoMemory() throws Exception {
+    void fixedLeaseOfAWaiter_outlastsNoMemory() throws Exception {
         other.lock();
         CountDownLatch seen = new CountDownLatch(1);
         FutureTask<Boolean> waiter = new FutureTask<>(() -> {
-            job.lock(Duration.ofHours(1));
+            fixed(job, Duration.ofHours(1)).lock();
             seen.await();
             job.unlock();
             return true;
@@ -138,7 +139,7 @@ class TokenMemoryTest extends FakeTime {
 
     @Test
     void holderThatWasLost_isRememberedForTheNext() {
-        job.lock(Duration.ofSeconds(1));
+        fixed(job, Duration.ofSeconds(1)).lock();
         pass(70_000);
         assertThat(other.tryLock()).isTrue();
         assertThat(other.previousHolderLost()).isTrue();
@@ -261,7 +262,7 @@ class TokenMemoryTest extends FakeTime {
                     locks.reentrantLock("job").runWithLock(() -> {});
                 }
                 RedisReentrantLock unattended = locks.reentrantLock("long");
-                unattended.lock(Duration.ofHours(1));
+                fixed(unattended, Duration.ofHours(1)).lock();
             }
             // A majority may have granted without this master, whose vote is still on its way.
             await().until(() -> jedis.keys("*{long}:fence").size() == 2);

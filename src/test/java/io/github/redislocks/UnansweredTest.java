@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -92,12 +93,12 @@ class UnansweredTest extends FakeTime {
     /** Tries to enter once more with a lease, for a moment. */
     private void reentryFails(Duration lease) {
         whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)
-                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(50), lease)));
+                .isThrownBy(() -> fixed(lock, lease).tryLock(Duration.ofMillis(50))));
     }
 
     @Test
     void holdThatIsLost_whileAReentryWasNotAnswered_isEndedInRedis() {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         redis.failNext(1_000, UnansweredTest::isReentry, Fault.REPLY_LOST);
         reentryFails(Duration.ofHours(1));
         pass(4_000);
@@ -109,7 +110,7 @@ class UnansweredTest extends FakeTime {
 
     @Test
     void holdThatIsLostInALongOutage_isEndedInRedisAfterIt_ifAReentryMayHaveMadeItLast() {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         redis.failNext(1_000, UnansweredTest::isReentry, Fault.REPLY_LOST);
         reentryFails(Duration.ofHours(1));
         redis.down(true);
@@ -122,8 +123,9 @@ class UnansweredTest extends FakeTime {
 
     @Test
     void holdWhoseReentryWasAnswered_expires() throws InterruptedException {
-        lock.lock(Duration.ofSeconds(3));
-        assertThat(lock.tryLock(Duration.ofMillis(50), Duration.ofSeconds(4))).isTrue();
+        fixed(lock, Duration.ofSeconds(3)).lock();
+        assertThat(fixed(lock, Duration.ofSeconds(4)).tryLock(Duration.ofMillis(50)))
+                .isTrue();
         pass(5_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
         assertThat(redis.log().count("leave"))
@@ -133,7 +135,7 @@ class UnansweredTest extends FakeTime {
 
     @Test
     void holdWhoseReentryWasRefused_expires() {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         redis.failNext(1, UnansweredTest::isReentry, Fault.refused("NOPERM of the test"));
         reentryFails(Duration.ofHours(1));
         pass(4_000);
@@ -145,7 +147,7 @@ class UnansweredTest extends FakeTime {
 
     @Test
     void holdWhoseReentryWasRefusedAfterATryThatWasNotAnswered_isEndedInRedis() {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         redis.failNext(1, UnansweredTest::isReentry, Fault.REPLY_LOST);
         redis.failNext(1, UnansweredTest::isReentry, Fault.refused("NOPERM of the test"));
         reentryFails(Duration.ofHours(1));
@@ -163,7 +165,7 @@ class UnansweredTest extends FakeTime {
         pass(29_600);
         redis.failNext(1, UnansweredTest::isReentry, Fault.refused("NOPERM of the test"));
         whileTimePasses(() -> assertThatExceptionOfType(LockUnavailableException.class)
-                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(20), Duration.ofSeconds(31))));
+                .isThrownBy(() -> fixed(lock, Duration.ofSeconds(31)).tryLock(Duration.ofMillis(20))));
         pass(1_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.UNCONFIRMED);
         assertThat(server.hash(KEY)).as("a renewal had prolonged the hold").isEmpty();
@@ -172,11 +174,12 @@ class UnansweredTest extends FakeTime {
     /** No later answer takes a lease back that Redis has given. */
     @Test
     void holdWhoseReentryWasNotAnswered_thoughALaterOneWas_isEndedInRedis() throws InterruptedException {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         redis.failNext(1_000, UnansweredTest::isReentry, Fault.REPLY_LOST);
         reentryFails(Duration.ofHours(1));
         redis.heal();
-        assertThat(lock.tryLock(Duration.ofMillis(50), Duration.ofSeconds(5))).isTrue();
+        assertThat(fixed(lock, Duration.ofSeconds(5)).tryLock(Duration.ofMillis(50)))
+                .isTrue();
         pass(6_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
         assertThat(server.hash(KEY))
@@ -244,7 +247,7 @@ class UnansweredTest extends FakeTime {
 
     @Test
     void holdThatComesBackFromACondition_hasNotTheLeaseOfAReentryThatFailed() {
-        lock.lock(Duration.ofSeconds(5));
+        fixed(lock, Duration.ofSeconds(5)).lock();
         redis.failNext(1_000, UnansweredTest::isReentry, Fault.REQUEST_LOST);
         reentryFails(Duration.ofHours(5));
         redis.heal();
@@ -387,7 +390,7 @@ class UnansweredTest extends FakeTime {
 
     @Test
     void reentry_unansweredUntilTheDeadline_isALoss_andAcquiresAnew() {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         long token = lock.fencingToken();
         redis.failNext(Integer.MAX_VALUE, UnansweredTest::isReentry, Fault.REQUEST_LOST);
         whileTimePasses(lock::lock);
@@ -400,7 +403,7 @@ class UnansweredTest extends FakeTime {
 
     @Test
     void unlock_notAnsweredUntilTheDeadline_isALoss() {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         HeldCalls held = redis.hold(verb("release"));
         Thread mover = new Thread(() -> {
             held.awaitParked(1, Duration.ofSeconds(5));
@@ -559,10 +562,10 @@ class UnansweredTest extends FakeTime {
 
     @Test
     void holdThatIsLost_whileAnEarlierTryOfAReentryRanLate_isEndedInRedis() {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         AtomicReference<Call> late = first(UnansweredTest::isReentry);
         redis.failNext(1, UnansweredTest::isReentry, Fault.REQUEST_LOST);
-        whileTimePasses(() -> lock.lock(Duration.ofSeconds(60)));
+        whileTimePasses(() -> fixed(lock, Duration.ofSeconds(60)).lock());
         pass(50_000);
         redis.runLate(late.get());
         pass(12_000);
@@ -571,10 +574,11 @@ class UnansweredTest extends FakeTime {
 
     @Test
     void holdThatIsLost_whileAnEarlierCopyOfAReentryRanLate_isEndedInRedis() throws InterruptedException {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         AtomicReference<Call> late = first(UnansweredTest::isReentry);
         redis.failNext(1, UnansweredTest::isReentry, Fault.FIRST_COPY_LATE);
-        assertThat(lock.tryLock(Duration.ofMillis(500), Duration.ofSeconds(60))).isTrue();
+        assertThat(fixed(lock, Duration.ofSeconds(60)).tryLock(Duration.ofMillis(500)))
+                .isTrue();
         pass(50_000);
         redis.runLate(late.get());
         pass(12_000);
@@ -593,7 +597,7 @@ class UnansweredTest extends FakeTime {
 
     /** A renewal runs after a later one was answered, and after the acquisition that asks for renewals has ended. */
     private void lateRenewal(Fault fault) {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         lock.lock();
         AtomicReference<Call> late = first(verb("renew"));
         redis.failNext(1, verb("renew"), fault);
@@ -623,7 +627,7 @@ class UnansweredTest extends FakeTime {
         });
         mover.start();
         assertThatExceptionOfType(LockUnavailableException.class)
-                .isThrownBy(() -> lock.tryLock(Duration.ofMillis(500), Duration.ofSeconds(31)));
+                .isThrownBy(() -> fixed(lock, Duration.ofSeconds(31)).tryLock(Duration.ofMillis(500)));
         mover.join();
         // The process stands still for the rest of the lease.
         clock.advanceMillis(21_000);
@@ -634,14 +638,15 @@ class UnansweredTest extends FakeTime {
     }
 
     @Test
-    void namedLease_thatEndsByItself_expires_whateverBecameOfEarlierRenewals() throws InterruptedException {
-        lock.lock(Duration.ofSeconds(60));
+    void fixedLease_thatEndsByItself_expires_whateverBecameOfEarlierRenewals() throws InterruptedException {
+        fixed(lock, Duration.ofSeconds(60)).lock();
         lock.lock();
         redis.failNext(1, verb("renew"), Fault.REPLY_LOST);
         pass(10_500);
         lock.unlock();
         pass(5_000);
-        assertThat(lock.tryLock(Duration.ofMillis(500), Duration.ofSeconds(60))).isTrue();
+        assertThat(fixed(lock, Duration.ofSeconds(60)).tryLock(Duration.ofMillis(500)))
+                .isTrue();
         pass(62_000);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.EXPIRED);
     }
@@ -653,7 +658,8 @@ class UnansweredTest extends FakeTime {
         HeldCalls held = redis.hold(verb("renew"));
         clock.advanceMillis(150);
         held.awaitParked(1, Duration.ofSeconds(20));
-        assertThat(lock.tryLock(Duration.ofMillis(500), Duration.ofSeconds(31))).isTrue();
+        assertThat(fixed(lock, Duration.ofSeconds(31)).tryLock(Duration.ofMillis(500)))
+                .isTrue();
         // The process stands still for the rest of the lease, and the renewal runs meanwhile.
         clock.advanceMillis(30_800);
         held.release();
@@ -699,7 +705,7 @@ class UnansweredTest extends FakeTime {
     @Test
     void fixedLease_ofALockThatWasLostMeanwhile_isNotGiven() {
         RedisReentrantLock second = others.reentrantLock("second");
-        second.lock(Duration.ofHours(2));
+        fixed(second, Duration.ofHours(2)).lock();
         FutureTask<Boolean> acquiring = new FutureTask<>(() -> locks.multiLock(
                         List.of("job", "second"), LockOptions.defaults().fixedLease(Duration.ofHours(1)))
                 .tryAcquire(Duration.ofMillis(3_564_050))

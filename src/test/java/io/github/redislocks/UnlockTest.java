@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -147,7 +148,7 @@ class UnlockTest extends FakeTime {
 
     @Test
     void unlock_answeredAfterTheLeaseHasEnded_isAnExpiry() {
-        lock.lock(Duration.ofSeconds(3));
+        fixed(lock, Duration.ofSeconds(3)).lock();
         clock.advanceMillis(2_500);
         redis.hold(call -> {
             if (verb("release").test(call)) {

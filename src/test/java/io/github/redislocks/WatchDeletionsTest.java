@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -266,7 +267,7 @@ class WatchDeletionsTest extends FakeTime {
                     server.another(), options().withLocalReentry(local), LossListener.to(losses::add), clock);
             clients.add(client);
             RedisReentrantLock named = client.reentrantLock("job");
-            named.lock(Duration.ofMinutes(1));
+            fixed(named, Duration.ofMinutes(1)).lock();
             named.lock();
             named.unlock();
             pass(WATCHED_MILLIS);

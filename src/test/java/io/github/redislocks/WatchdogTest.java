@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -38,7 +39,7 @@ class WatchdogTest extends FakeTime {
 
     @Test
     void reentryThatBeginsTheRenewal_isRenewedInTime() {
-        lock.lock(Duration.ofSeconds(25));
+        fixed(lock, Duration.ofSeconds(25)).lock();
         settle();
         lock.lock();
         assertThat(hold().nextRenewalNanos()).isEqualTo(clock.nanoTime() + 10_000_000_000L);

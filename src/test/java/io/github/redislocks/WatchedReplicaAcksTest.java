@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.state.Settings;
@@ -14,11 +15,11 @@ class WatchedReplicaAcksTest extends FakeTime {
         return Settings.DEFAULTS.withWatchDeletions(true).withReplicaAcks(1);
     }
 
-    /** After the inner unlock a hold of a named lease is asked about once, for the rest of that lease only. */
+    /** After the inner unlock a hold of a fixed lease is asked about once, for the rest of that lease only. */
     @Test
     void renewal_thatTooFewConfirm_isEndedInRedisWithTheHold_thoughAShorterOneIsConfirmed() {
         redis.confirmBy(1);
-        lock.lock(Duration.ofSeconds(5));
+        fixed(lock, Duration.ofSeconds(5)).lock();
         lock.lock();
         redis.confirmBy(0);
         pass(10_900);

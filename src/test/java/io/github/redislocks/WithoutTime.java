@@ -13,7 +13,7 @@ enum WithoutTime {
     TRY_LOCK_ZERO,
     TRY_LOCK_NEGATIVE,
     TRY_LOCK_DURATION,
-    TRY_LOCK_WITH_LEASE,
+    TRY_LOCK_MOST_NEGATIVE,
     TRY_CALL_WITH_LOCK,
     TRY_RUN_WITH_LOCK,
     TRY_ACQUIRE,
@@ -41,12 +41,7 @@ enum WithoutTime {
             case TRY_LOCK_ZERO -> unlocks(lock, lock.tryLock(0, TimeUnit.SECONDS));
             case TRY_LOCK_NEGATIVE -> unlocks(lock, lock.tryLock(-1, TimeUnit.DAYS));
             case TRY_LOCK_DURATION -> unlocks(lock, lock.tryLock(Duration.ZERO));
-            case TRY_LOCK_WITH_LEASE ->
-                unlocks(
-                        lock,
-                        lock instanceof FencedLock one
-                                ? one.tryLock(Duration.ZERO, Duration.ofSeconds(5))
-                                : lock.tryLock(Duration.ofSeconds(Long.MIN_VALUE)));
+            case TRY_LOCK_MOST_NEGATIVE -> unlocks(lock, lock.tryLock(Duration.ofSeconds(Long.MIN_VALUE)));
             case TRY_CALL_WITH_LOCK ->
                 lock.tryCallWithLock(Duration.ZERO, () -> true).ran();
             case TRY_RUN_WITH_LOCK -> lock.tryRunWithLock(Duration.ZERO, lock::ensureHeld);

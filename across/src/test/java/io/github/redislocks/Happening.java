@@ -113,7 +113,7 @@ enum Happening {
         return new Expected(reason, when);
     }
 
-    /** What Redis knows and does not say: a resident client asks at each heartbeat, nobody asks for a named lease. */
+    /** What Redis knows and does not say: a resident client asks at each heartbeat, nobody asks for a fixed lease. */
     private static Expected[] taken(When when) {
         boolean asked = when == BY_THE_RENEWAL;
         return new Expected[] {
@@ -125,14 +125,14 @@ enum Happening {
 
     /** The cell of a mode; empty if the event does not exist in that mode. */
     Optional<Expected> expected(Mode mode) {
-        int column = mode == Mode.RESIDENT ? 1 : mode == Mode.NAMED ? 2 : 0;
+        int column = mode == Mode.RESIDENT ? 1 : mode == Mode.FIXED ? 2 : 0;
         return Optional.ofNullable(expected[expected.length == 1 ? 0 : column]);
     }
 
     /** The row of the page. */
     @Override
     public String toString() {
-        return Arrays.stream(new Mode[] {Mode.PLAIN, Mode.RESIDENT, Mode.NAMED})
+        return Arrays.stream(new Mode[] {Mode.PLAIN, Mode.RESIDENT, Mode.FIXED})
                 .map(mode -> expected(mode).map(Expected::toString).orElse("-"))
                 .collect(Collectors.joining(
                         " | ", "| " + name().toLowerCase(Locale.ROOT) + ", " + text + " | ", " |\n"));

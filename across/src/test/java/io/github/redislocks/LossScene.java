@@ -318,7 +318,7 @@ final class LossScene {
 
     private void enter(Way way, List<RedisReentrantLock> theirs) {
         LockOptions options = LockOptions.defaults().fair(mode == Mode.FAIR);
-        LockOptions named = mode == Mode.NAMED ? options.fixedLease(Way.LEASE) : options;
+        LockOptions named = mode == Mode.FIXED ? options.fixedLease(Way.LEASE) : options;
         Owner owner = new Owner(way, clients.get(clients.size() - 1), named);
         if (mode == Mode.RESIDENT) {
             owner.lock().runWithLock(() -> {});

@@ -66,13 +66,13 @@ class LossTableServerTest implements LossScene.Ground {
         "RELEASED, PLAIN",
         "RELEASED, RESIDENT",
         "KEPT, FAIR",
-        "HEARD, NAMED",
+        "HEARD, FIXED",
         "OURS, RESIDENT",
         "FORCED, WAITED",
         "DELETED, LOCAL",
         "WATCHED, PLAIN",
         "WATCHED, RESIDENT",
-        "WASHED, NAMED",
+        "WASHED, FIXED",
         "CLOSED, FAIR",
         "UNCONFIRMED, WAITED",
         "ABANDONED, PLAIN",
@@ -89,7 +89,7 @@ class LossTableServerTest implements LossScene.Ground {
         "HEARD, PLAIN",
         "OURS, FAIR",
         "FORCED, RESIDENT",
-        "WATCHED, NAMED",
+        "WATCHED, FIXED",
         "WATCHED, RESIDENT",
         "WASHED, PLAIN",
         "CLOSED, WAITED",
@@ -103,7 +103,7 @@ class LossTableServerTest implements LossScene.Ground {
     }
 
     @ParameterizedTest
-    @CsvSource({"RELEASED, FAIR", "HEARD, PLAIN", "OURS, NAMED", "WATCHED, RESIDENT", "FLUSHED, PLAIN", "CLOSED, PLAIN"
+    @CsvSource({"RELEASED, FAIR", "HEARD, PLAIN", "OURS, FIXED", "WATCHED, RESIDENT", "FLUSHED, PLAIN", "CLOSED, PLAIN"
     })
     void owners_withSentinels_areToldAsTheTableSays(Happening what, Mode mode) {
         SentinelServers sentinels = SentinelServers.shared();
@@ -120,7 +120,7 @@ class LossTableServerTest implements LossScene.Ground {
         "CLOSED, PLAIN",
         "UNCONFIRMED, WAITED",
         "ABANDONED, PLAIN",
-        "OVERDUE, NAMED"
+        "OVERDUE, FIXED"
     })
     void owners_onAQuorum_areToldAsTheTableSays(Happening what, Mode mode) {
         QuorumServers quorum = opened(QuorumServers.start(3));

@@ -98,7 +98,7 @@ class LossTableTest extends FakeTime implements LossScene.Ground {
         Iterator<String> tables = List.of(
                         "| held by | taken by | modes |\n|---|---|---|\n"
                                 + Way.ROWS.stream().map(Way.Row::toString).collect(Collectors.joining()),
-                        "| what happens | renewed | resident | named |\n|---|---|---|---|\n"
+                        "| what happens | renewed | resident | fixed |\n|---|---|---|---|\n"
                                 + Arrays.stream(Happening.values())
                                         .map(Happening::toString)
                                         .collect(Collectors.joining()))

@@ -47,7 +47,7 @@ record Way(String call, boolean isForgotten, Body body) {
         PLAIN,
         FAIR,
         RESIDENT,
-        NAMED,
+        FIXED,
         WAITED,
         LOCAL
     }
@@ -89,33 +89,30 @@ record Way(String call, boolean isForgotten, Body body) {
     static final List<Row> ROWS = new ArrayList<>();
 
     static {
-        row("a thread", "plain, fair, resident, named, waited");
+        row("a thread", "plain, fair, resident, fixed, waited");
         thread("FencedLock.lock()", FencedLock::lock);
         thread("FencedLock.lockInterruptibly()", FencedLock::lockInterruptibly);
         thread("FencedLock.tryLock(long,TimeUnit)", l -> taken(() -> l.tryLock(9, SECONDS)));
         thread("FencedLock.tryLock(Duration)", l -> taken(() -> l.tryLock(WAIT)));
         actions("FencedLock", Site::lock);
 
-        row("a thread that does not wait", "plain, fair, resident, named");
+        row("a thread that does not wait", "plain, fair, resident, fixed");
         thread("FencedLock.tryLock()", l -> taken(l::tryLock));
 
-        row("a thread that names a lease", "named");
-        thread("FencedLock.lock(Duration)", l -> l.lock(LEASE));
-        thread("FencedLock.lockInterruptibly(Duration)", l -> l.lockInterruptibly(LEASE));
-        thread("FencedLock.tryLock(Duration,Duration)", l -> taken(() -> l.tryLock(WAIT, LEASE)));
+        row("a thread that gives a lease", "fixed");
         work("@Locked(lease)", s -> LockedWork.under(s.locks).leased(s.name, s::stay));
         registered("DistributedLock.lock(Duration)", l -> l.lock(LEASE));
         registered("DistributedLock.tryLock(Duration,Duration)", l -> taken(() -> l.tryLock(WAIT, LEASE)));
 
-        row("a thread that re-entered", "plain, fair, resident, named, local");
+        row("a thread that re-entered", "plain, fair, resident, fixed, local");
         thread("FencedLock.lock() then FencedLock.lock()", FencedLock::lock, FencedLock::lock);
         thread("FencedLock.lock() then FencedLock.tryLock()", FencedLock::lock, l -> taken(l::tryLock));
 
-        row("a thread that re-entered with and without a lease", "plain, fair, local");
-        thread("FencedLock.lock() then FencedLock.lock(Duration)", FencedLock::lock, l -> l.lock(LEASE));
-        thread("FencedLock.lock(Duration) then FencedLock.lock()", l -> l.lock(LEASE), FencedLock::lock);
+        row("a thread that re-entered with and without a fixed lease", "plain, fair, local");
+        thread("FencedLock.lock() then fixedLease FencedLock.lock()", FencedLock::lock, l -> fixed(l).lock());
+        thread("fixedLease FencedLock.lock() then FencedLock.lock()", l -> fixed(l).lock(), FencedLock::lock);
 
-        row("a thread that waited in a Condition", "plain, fair, resident, named");
+        row("a thread that waited in a Condition", "plain, fair, resident, fixed");
         signalled("Condition.await()", Condition::await);
         signalled("Condition.awaitUninterruptibly()", Condition::awaitUninterruptibly);
         timedOut("Condition.awaitNanos(long)", c -> c.awaitNanos(9));
@@ -150,7 +147,7 @@ record Way(String call, boolean isForgotten, Body body) {
         row("a thread, by a name, that does not wait", "plain, resident");
         registered("DistributedLock.tryLock()", l -> taken(l::tryLock));
 
-        row("a thread with several locks", "plain, fair, named, waited");
+        row("a thread with several locks", "plain, fair, fixed, waited");
         several("MultiLock.lock()", MultiLock::lock);
         several("MultiLock.lockInterruptibly()", MultiLock::lockInterruptibly);
         several("MultiLock.tryLock(long,TimeUnit)", l -> taken(() -> l.tryLock(9, SECONDS)));
@@ -160,11 +157,11 @@ record Way(String call, boolean isForgotten, Body body) {
         row("a thread with several locks that does not wait", "plain");
         several("MultiLock.tryLock()", l -> taken(l::tryLock));
 
-        row("a handle", "plain, fair, named, waited");
+        row("a handle", "plain, fair, fixed, waited");
         handle("FencedLock.acquire()", site -> site.lock().acquire());
         handles("FencedLock", Site::lock);
 
-        row("a handle of several locks", "plain, fair, named, waited");
+        row("a handle of several locks", "plain, fair, fixed, waited");
         handle("MultiLock.acquire()", site -> site.several(MANY).acquire());
         handles("MultiLock", site -> site.several(2));
 
@@ -174,7 +171,7 @@ record Way(String call, boolean isForgotten, Body body) {
         row("a leader", "plain, waited");
         work("Locks.leadership(String,LeaderWork)", s -> s.lead(work -> s.locks.leadership(s.name, work)));
 
-        row("a leader with options", "plain, fair, named, waited");
+        row("a leader with options", "plain, fair, fixed, waited");
         work(
                 "Locks.leadership(String,LeaderWork,LeaderOptions)",
                 s -> s.lead(work -> s.locks.leadership(
@@ -247,6 +244,10 @@ record Way(String call, boolean isForgotten, Body body) {
 
     private static void thread(String call, Take<FencedLock> take, Take<FencedLock> again) {
         locked(call, Site::lock, List.of(take, again));
+    }
+
+    private static FencedLock fixed(FencedLock lock) {
+        return FixedLease.fixed((RedisReentrantLock) lock, LEASE);
     }
 
     private static void registered(String call, Take<DistributedLock> take) {

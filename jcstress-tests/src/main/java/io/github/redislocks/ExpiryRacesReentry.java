@@ -134,12 +134,12 @@ public class ExpiryRacesReentry {
 
         @Actor
         public void owner() {
-            sync.lock(30_000, true);
+            sync.lock();
             Hold held = sync.hold();
             // Else a re-entry would end when the first lock does.
             clock.advanceTo(1_000_000);
             first = held;
-            sync.lock(30_000, true);
+            sync.lock();
             reentered = inside.holds().get(sync.keys(), Thread.currentThread()) == held;
             unlock();
             unlock();

@@ -39,7 +39,7 @@ public class GrantRacesClose {
     }
 
     private static boolean lock(Sync sync) {
-        sync.lock(30_000, true);
+        sync.lock();
         return true;
     }
 

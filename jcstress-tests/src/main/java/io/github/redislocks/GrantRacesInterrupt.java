@@ -57,7 +57,7 @@ public class GrantRacesInterrupt {
     }
 
     private static boolean interruptibly(Sync sync) throws InterruptedException {
-        sync.lockInterruptibly(30_000, true);
+        sync.lockInterruptibly();
         return true;
     }
 
@@ -125,7 +125,7 @@ public class GrantRacesInterrupt {
         @Actor
         public void waiter() {
             story = await(race, sync -> {
-                sync.lock(30_000, true);
+                sync.lock();
                 return true;
             });
         }

@@ -206,7 +206,7 @@ public class GrantRacesTimeout {
 
         @Actor
         public void waiter() {
-            story = race.await(sync -> sync.tryLock(PATIENCE_NANOS, 30_000, true));
+            story = race.await(sync -> sync.tryLock(PATIENCE_NANOS));
         }
 
         @Arbiter
@@ -235,7 +235,7 @@ public class GrantRacesTimeout {
 
         @Actor
         public void waiter() {
-            story = race.await(sync -> sync.tryLock(PATIENCE_NANOS, 30_000, true));
+            story = race.await(sync -> sync.tryLock(PATIENCE_NANOS));
         }
 
         @Arbiter
@@ -263,7 +263,7 @@ public class GrantRacesTimeout {
 
         @Actor
         public void waiter() {
-            story = race.await(sync -> sync.tryLock(PATIENCE_NANOS, 30_000, true));
+            story = race.await(sync -> sync.tryLock(PATIENCE_NANOS));
         }
 
         @Arbiter

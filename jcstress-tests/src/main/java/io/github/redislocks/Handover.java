@@ -13,7 +13,6 @@ final class Handover {
     static final String LOST = "had it, and lost it";
 
     private static final InMemoryRedis SERVER = OnTwin.Still.SERVER;
-    private static final long LEASE_MILLIS = 30_000;
     private static final int TURNS = 1_000;
 
     /** Waits for a lock in a given way; returns whether the lock was acquired. */
@@ -42,7 +41,7 @@ final class Handover {
 
     /** Of the holder: locks, and returns when the other waits. */
     void hold() {
-        holder.lock(LEASE_MILLIS, true);
+        holder.lock();
         long attempt = holder.hold().attempt;
         held = true;
         while (!isWaitedFor(attempt)) {
@@ -52,7 +51,7 @@ final class Handover {
 
     /** Of the holder: locks, and unlocks; says what became of it. */
     String visit() {
-        holder.lock(LEASE_MILLIS, true);
+        holder.lock();
         held = true;
         try {
             holder.unlock();

@@ -135,7 +135,7 @@ public class LossRacesUnlock {
 
         @Actor
         public void owner() {
-            sync.lock(30_000, true);
+            sync.lock();
             held = true;
             try {
                 sync.unlock();

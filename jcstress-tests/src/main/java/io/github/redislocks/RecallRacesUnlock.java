@@ -59,7 +59,7 @@ public class RecallRacesUnlock {
         private final Hold lease;
 
         public Twin() {
-            sync.lock(30_000, true);
+            sync.lock();
             sync.unlock();
             lease = residence.lease();
             // There are tokens by the time alone in the first millisecond.
@@ -68,7 +68,7 @@ public class RecallRacesUnlock {
 
         @Actor
         public void thread() {
-            sync.lock(30_000, true);
+            sync.lock();
             sync.unlock();
         }
 

@@ -14,7 +14,7 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a hold with a lease of its own that is entered once more without one, while the confirmation of the first is
+ * Claim: a hold with a fixed lease that is re-entered with a renewed lease, while the confirmation of the first is
  * answered, is renewed from then on.
  *
  * <pre>

@@ -114,7 +114,7 @@ public class RenewalRacesUnlock {
 
         @Actor
         public void owner() {
-            sync.lock(30_000, true);
+            sync.lock();
             hold = sync.hold();
             try {
                 sync.unlock();

@@ -18,7 +18,6 @@ final class Signalling {
     static final String LEFT = "left";
 
     private static final InMemoryRedis SERVER = OnTwin.Still.SERVER;
-    private static final long LEASE_MILLIS = 30_000;
     private static final int TURNS = 1_000;
 
     /** Waits in a Condition in one of its ways; whether it was signalled. */
@@ -60,7 +59,7 @@ final class Signalling {
     /** Of the first waiter: waits in this way, and says what became of it. */
     String await(Way way) {
         thread = Thread.currentThread();
-        first.lock(LEASE_MILLIS, true);
+        first.lock();
         other = Aside.start(this::awaitSignal);
         boolean signalled;
         try {
@@ -74,7 +73,7 @@ final class Signalling {
     }
 
     private void awaitSignal() {
-        second.lock(LEASE_MILLIS, true);
+        second.lock();
         condition(OnTwin.Hand.THERE, second).awaitUninterruptibly();
         second.unlock();
     }
@@ -94,7 +93,7 @@ final class Signalling {
         while (SERVER.zset(conditions()).size() < 2) {
             Thread.yield();
         }
-        second.lock(LEASE_MILLIS, true);
+        second.lock();
     }
 
     /** Of the signaller. */
@@ -124,7 +123,7 @@ final class Signalling {
     String words(String story) {
         boolean otherSignalled = SERVER.zset(conditions()).isEmpty();
         if (!otherSignalled) {
-            second.lock(LEASE_MILLIS, true);
+            second.lock();
             signal();
             second.unlock();
         }

@@ -100,7 +100,7 @@ class LockMetricsTest extends FakeTime {
 
     @Test
     void loss_isCountedByItsReason() {
-        job.lock(Duration.ofSeconds(1));
+        FixedLease.fixed(job, Duration.ofSeconds(1)).lock();
         clock.advanceMillis(1_000);
         assertThat(job.isHeldByCurrentThread()).isFalse();
         await().until(() -> registry.get(LockMetrics.LOST)
@@ -113,7 +113,7 @@ class LockMetricsTest extends FakeTime {
     @Test
     void held_countsNoLockThatIsLost() {
         job.lock();
-        measured.reentrantLock("another").lock(Duration.ofSeconds(1));
+        FixedLease.fixed(measured.reentrantLock("another"), Duration.ofSeconds(1)).lock();
         assertThat(gauge(LockMetrics.HELD)).isEqualTo(2);
         clock.advanceMillis(1_000);
         assertThat(gauge(LockMetrics.HELD)).isEqualTo(1);

@@ -125,7 +125,7 @@ class LockObservationsTest extends FakeTime {
 
     @Test
     void loss_isAnError_withItsReason() {
-        job.lock(Duration.ofSeconds(1));
+        FixedLease.fixed(job, Duration.ofSeconds(1)).lock();
         clock.advanceMillis(1_000);
         assertThat(job.isHeldByCurrentThread()).isFalse();
         awaitStopped(HOLD, "expired");

@@ -280,9 +280,11 @@ public final class LockClient {
         if (sorted.isEmpty()) {
             throw new IllegalArgumentException("No name is given: several locks need at least one name.");
         }
+        Settings ofPart = own.withResidency(Duration.ZERO);
         List<Sync> parts = new ArrayList<>(sorted.size());
         for (String name : sorted) {
-            parts.add(lock(name, fair, own.withResidency(Duration.ZERO)));
+            // The first locks are renewed while the caller waits for the others: see SeveralLocks.complete.
+            parts.add(lock(name, fair, name.equals(sorted.last()) ? ofPart : ofPart.renewed()));
         }
         return new SeveralLocks(parts, own, engine, together);
     }

@@ -8,7 +8,6 @@ import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
@@ -47,15 +46,17 @@ final class AttemptLoop {
      * that too few replicas confirm the grant. Null if the lock was busy.
      */
     @Nullable
-    Hold acquire(LockObject lock, Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
-            throws InterruptedException {
+    Hold acquire(LockObject lock, Owner owner, WaitLimit limit, @Nullable Hold lost) throws InterruptedException {
         long began = clock.nanoTime();
         Backoff backoff = null;
         while (true) {
             // Every try needs a new attempt: the background command that withdraws an earlier attempt may run late, and
             // must not withdraw this one.
             Acquisitions.OfLock acquisition = acquisitions.of(
-                    attempts.make(lock.keys, owner, request, limit), limit, lost, !lock.crowded && redis.hasLines());
+                    attempts.make(lock.keys, owner, lock.request, limit),
+                    limit,
+                    lost,
+                    !lock.crowded && redis.hasLines());
             try {
                 Hold hold = driver.drive(acquisition);
                 lock.crowded = !acquisition.stayedOnFastPath();

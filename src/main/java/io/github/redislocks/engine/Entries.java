@@ -15,7 +15,6 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
-import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
@@ -71,13 +70,13 @@ public final class Entries {
      * Redis has to be asked.
      */
     @Nullable
-    Hold enteredHere(LockObject lock, long leaseMillis, boolean renewed) {
+    Hold enteredHere(LockObject lock) {
         Hold hold = lock.own.localReentry() ? hold(lock) : null;
-        if (hold == null || !hold.covers(clock.nanoTime(), leaseMillis, renewed)) {
+        if (hold == null || !hold.covers(clock.nanoTime(), lock.own.leaseMillis(), lock.own.isRenewed())) {
             return null;
         }
         checkCount(hold);
-        hold.reentered(leaseMillis, renewed, hold.nextRenewalNanos());
+        hold.reentered(lock.own.leaseMillis(), lock.own.isRenewed(), hold.nextRenewalNanos());
         return hold;
     }
 
@@ -95,11 +94,11 @@ public final class Entries {
 
     /** Acquires the lock for the calling thread with a request, or re-enters it. Null if the lock was busy. */
     @Nullable
-    Hold acquired(LockObject lock, WaitLimit limit, long leaseMillis, boolean renewed) throws InterruptedException {
+    Hold acquired(LockObject lock, WaitLimit limit) throws InterruptedException {
         try {
             throwIfInterrupted(lock, limit);
             Hold held = rescued(lock);
-            if (held != null && losses.isValid(held) && reenter(lock, held, limit, leaseMillis, renewed)) {
+            if (held != null && losses.isValid(held) && reenter(lock, held, limit)) {
                 return held;
             }
             if (held != null) {
@@ -109,11 +108,10 @@ public final class Entries {
                     throw Losses.exception(held);
                 }
             }
-            Attempt.Request request = new Attempt.Request(leaseMillis, renewed, lock.fair, lock.own.maxHoldMillis());
             Owner caller = owners.caller();
             return events.isHeard()
-                    ? heard(lock, () -> attempts.acquire(lock, caller, request, limit, held))
-                    : attempts.acquire(lock, caller, request, limit, held);
+                    ? heard(lock, () -> attempts.acquire(lock, caller, limit, held))
+                    : attempts.acquire(lock, caller, limit, held);
         } finally {
             limit.restore();
         }
@@ -121,15 +119,13 @@ public final class Entries {
 
     /** Acquires the lock for a handle, while the calling thread waits. Null if the lock was busy. */
     @Nullable
-    Hold acquire(LockObject lock, HandleOwner owner, WaitLimit limit, boolean renewed) throws InterruptedException {
+    Hold acquire(LockObject lock, HandleOwner owner, WaitLimit limit) throws InterruptedException {
         owner.waits();
         try {
             throwIfInterrupted(lock, limit);
-            Attempt.Request request =
-                    new Attempt.Request(lock.own.leaseMillis(), renewed, lock.fair, lock.own.maxHoldMillis());
             return events.isHeard()
-                    ? heard(lock, () -> attempts.acquire(lock, owner, request, limit, null))
-                    : attempts.acquire(lock, owner, request, limit, null);
+                    ? heard(lock, () -> attempts.acquire(lock, owner, limit, null))
+                    : attempts.acquire(lock, owner, limit, null);
         } finally {
             owner.rests();
             limit.restore();
@@ -138,9 +134,8 @@ public final class Entries {
 
     /** Acquires the lock for an owner that does not hold it. Null if the lock was busy. */
     @Nullable
-    Hold attempt(LockObject lock, Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
-            throws InterruptedException {
-        return attempts.acquire(lock, owner, request, limit, lost);
+    Hold attempt(LockObject lock, Owner owner, WaitLimit limit, @Nullable Hold lost) throws InterruptedException {
+        return attempts.acquire(lock, owner, limit, lost);
     }
 
     void throwIfInterrupted(LockObject lock, WaitLimit limit) throws InterruptedException {
@@ -191,21 +186,20 @@ public final class Entries {
      * Counts a re-entry; returns false if the hold turned out to be lost, so that the caller has to acquire the lock
      * again.
      */
-    private boolean reenter(LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
-            throws InterruptedException {
+    private boolean reenter(LockObject lock, Hold hold, WaitLimit limit) throws InterruptedException {
         checkCount(hold);
-        return askToReenter(lock, hold, limit, leaseMillis, renewed, true);
+        return askToReenter(lock, hold, limit, true);
     }
 
     /** Extends a hold as a re-entry does, without counting; returns false if the hold turned out to be lost. */
-    boolean prolong(LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
-            throws InterruptedException {
-        return askToReenter(lock, hold, limit, leaseMillis, renewed, false);
+    boolean prolong(LockObject lock, Hold hold, WaitLimit limit) throws InterruptedException {
+        return askToReenter(lock, hold, limit, false);
     }
 
-    private boolean askToReenter(
-            LockObject lock, Hold hold, WaitLimit limit, long leaseMillis, boolean renewed, boolean counts)
+    private boolean askToReenter(LockObject lock, Hold hold, WaitLimit limit, boolean counts)
             throws InterruptedException {
+        long leaseMillis = lock.own.leaseMillis();
+        boolean renewed = lock.own.isRenewed();
         long began = clock.nanoTime();
         int before = lock.own.localReentry() || !counts ? 0 : hold.count();
         RedisException met = null;

@@ -1,5 +1,6 @@
 package io.github.redislocks.engine;
 
+import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 
@@ -9,6 +10,8 @@ public abstract class LockObject {
     final LockKeys keys;
     final boolean fair;
     final Settings own;
+    /** The request of each acquisition by this lock object. */
+    final Attempt.Request request;
     /**
      * Whether others wanted the lock when Redis was last asked: a guess, by which the script to try first is chosen.
      */
@@ -18,5 +21,6 @@ public abstract class LockObject {
         this.keys = keys;
         this.fair = fair;
         this.own = own;
+        this.request = new Attempt.Request(own.leaseMillis(), own.isRenewed(), fair, own.maxHoldMillis());
     }
 }

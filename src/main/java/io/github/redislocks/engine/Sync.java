@@ -28,7 +28,7 @@ public class Sync extends LockObject {
     protected Sync(LockEngine engine, LockKeys keys, boolean fair, Settings own) {
         super(keys, fair, own);
         this.engine = engine;
-        checkLease(own.lease(), own.leaseMillis());
+        checkLease();
     }
 
     /** The calling thread's own hold in Redis, valid or lost; null if there is none. */
@@ -54,25 +54,26 @@ public class Sync extends LockObject {
         return own.maxHoldMillis();
     }
 
-    /** The lease of acquisitions for which the caller chooses none. */
+    /** The lease of each acquisition. */
     public long leaseMillis() {
         return own.leaseMillis();
     }
 
-    /**
-     * Returns a lease in milliseconds; throws if the lease is longer than the time for which a restarted master of a
-     * quorum gives no votes.
-     */
-    public long checkLease(Duration lease, long millis) {
+    /** Whether the watchdog renews the lease. */
+    protected final boolean isRenewed() {
+        return own.isRenewed();
+    }
+
+    /** Throws if the lease is longer than the time for which a restarted master of a quorum gives no votes. */
+    private void checkLease() {
         long memory = engine.memoryMillis();
-        if (millis > memory) {
+        if (own.leaseMillis() > memory) {
             throw new IllegalArgumentException(
-                    "The lease is " + Shown.of(lease) + ", and a master that restarts gives no votes for "
+                    "The lease is " + Shown.of(own.lease()) + ", and a master that restarts gives no votes for "
                             + Shown.of(Duration.ofMillis(memory))
                             + " only, in which the votes that it has forgotten must have ended. Name a"
                             + " lease of at most that, or set a longer restartDelay in all clients.");
         }
-        return millis;
     }
 
     /**
@@ -84,41 +85,41 @@ public class Sync extends LockObject {
         engine.checkLines(what);
     }
 
-    public void lock(long leaseMillis, boolean renewed) {
-        if (enterHere(leaseMillis, renewed) != null) {
+    public void lock() {
+        if (enterHere() != null) {
             return;
         }
         try {
-            acquire(WaitLimit.endless(own.retryForNanos()), leaseMillis, renewed);
+            acquire(WaitLimit.endless(own.retryForNanos()));
         } catch (InterruptedException e) {
             throw new AssertionError("lock() does not end by an interrupt", e);
         }
     }
 
-    public void lockInterruptibly(long leaseMillis, boolean renewed) throws InterruptedException {
-        if (!Thread.currentThread().isInterrupted() && enterHere(leaseMillis, renewed) != null) {
+    public void lockInterruptibly() throws InterruptedException {
+        if (!Thread.currentThread().isInterrupted() && enterHere() != null) {
             return;
         }
-        acquire(WaitLimit.interruptible(own.retryForNanos()), leaseMillis, renewed);
+        acquire(WaitLimit.interruptible(own.retryForNanos()));
     }
 
-    public boolean tryLock(long leaseMillis, boolean renewed) {
-        if (enterHere(leaseMillis, renewed) != null) {
+    public boolean tryLock() {
+        if (enterHere() != null) {
             return true;
         }
         try {
             WaitLimit limit = WaitLimit.forAnswer(engine.commandTimeoutNanos(), own.retryForNanos());
-            return acquire(limit, leaseMillis, renewed) != null;
+            return acquire(limit) != null;
         } catch (InterruptedException e) {
             throw new AssertionError("tryLock() does not end by an interrupt", e);
         }
     }
 
-    public boolean tryLock(long waitNanos, long leaseMillis, boolean renewed) throws InterruptedException {
-        if (!Thread.currentThread().isInterrupted() && enterHere(leaseMillis, renewed) != null) {
+    public boolean tryLock(long waitNanos) throws InterruptedException {
+        if (!Thread.currentThread().isInterrupted() && enterHere() != null) {
             return true;
         }
-        return acquire(limit(waitNanos), leaseMillis, renewed) != null;
+        return acquire(limit(waitNanos)) != null;
     }
 
     /** The limit of a try; with a time of zero or less, it takes only a free lock. */
@@ -128,20 +129,19 @@ public class Sync extends LockObject {
     }
 
     /** Counts a re-entry or acquires the lock, without a request; null if Redis has to be asked. */
-    protected @Nullable Held enterHere(long leaseMillis, boolean renewed) {
-        return engine.entries.enteredHere(this, leaseMillis, renewed);
+    protected @Nullable Held enterHere() {
+        return engine.entries.enteredHere(this);
     }
 
     /** Acquires the lock for the calling thread with a request, or re-enters it. Null if the lock was busy. */
-    protected @Nullable Held acquire(WaitLimit limit, long leaseMillis, boolean renewed) throws InterruptedException {
-        return engine.entries.acquired(this, limit, leaseMillis, renewed);
+    protected @Nullable Held acquire(WaitLimit limit) throws InterruptedException {
+        return engine.entries.acquired(this, limit);
     }
 
     /** Acquires the lock for the calling thread, or re-enters it. Null if the lock was busy. */
-    @Nullable
-    public final Held acquire(WaitLimit limit, boolean renewed) throws InterruptedException {
-        Held entered = Thread.currentThread().isInterrupted() ? null : enterHere(own.leaseMillis(), renewed);
-        return entered == null ? acquire(limit, own.leaseMillis(), renewed) : entered;
+    public final @Nullable Held enter(WaitLimit limit) throws InterruptedException {
+        Held entered = Thread.currentThread().isInterrupted() ? null : enterHere();
+        return entered == null ? acquire(limit) : entered;
     }
 
     /** Returns true if a thread that has lost the lock may acquire it before it unlocks the lost hold. */
@@ -162,14 +162,14 @@ public class Sync extends LockObject {
     /**
      * Acquires the lock in Redis for an owner that does not hold it. Notifies no listeners. Null if the lock was busy.
      */
-    protected final @Nullable Hold attempt(Owner owner, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+    protected final @Nullable Hold attempt(Owner owner, WaitLimit limit, @Nullable Hold lost)
             throws InterruptedException {
-        return engine.entries.attempt(this, owner, request, limit, lost);
+        return engine.entries.attempt(this, owner, limit, lost);
     }
 
-    /** The request of an acquisition by this lock object. */
-    protected final Attempt.Request request(long leaseMillis, boolean renewed) {
-        return new Attempt.Request(leaseMillis, renewed, fair, own.maxHoldMillis());
+    /** The request of each acquisition by this lock object. */
+    public final Attempt.Request request() {
+        return request;
     }
 
     /** Returns true if listeners want the result of each acquisition: see {@link #heard}. */
@@ -183,9 +183,8 @@ public class Sync extends LockObject {
     }
 
     /** Extends a hold as a re-entry does, without counting; returns false if the hold turned out to be lost. */
-    protected final boolean prolong(Hold hold, WaitLimit limit, long leaseMillis, boolean renewed)
-            throws InterruptedException {
-        return engine.entries.prolong(this, hold, limit, leaseMillis, renewed);
+    protected final boolean prolong(Hold hold, WaitLimit limit) throws InterruptedException {
+        return engine.entries.prolong(this, hold, limit);
     }
 
     /**
@@ -216,8 +215,8 @@ public class Sync extends LockObject {
     }
 
     /** Acquires the lock for a handle, while the calling thread waits. Null if the lock was busy. */
-    public @Nullable Hold acquire(HandleOwner owner, WaitLimit limit, boolean renewed) throws InterruptedException {
-        return engine.entries.acquire(this, owner, limit, renewed);
+    public @Nullable Hold acquire(HandleOwner owner, WaitLimit limit) throws InterruptedException {
+        return engine.entries.acquire(this, owner, limit);
     }
 
     public void unlock() {

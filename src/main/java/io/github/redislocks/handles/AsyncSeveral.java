@@ -5,7 +5,6 @@ import io.github.redislocks.client.LockClient;
 import io.github.redislocks.engine.AsyncAcquisitions;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.several.SeveralLocks;
-import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.WaitLimit;
@@ -24,7 +23,6 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
     /** How long to wait for all locks together. */
     private final WaitLimit limit;
 
-    private final boolean renewed;
     private final AcquireFuture<MultiLockHandle, ?> future;
     private RedisMultiLockHandle handle;
     /** The action that gives the handle to the caller. */
@@ -40,15 +38,10 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
     private volatile boolean cancelled;
 
     public AsyncSeveral(
-            LockClient client,
-            SeveralLocks several,
-            WaitLimit limit,
-            boolean renewed,
-            AcquireFuture<MultiLockHandle, ?> future) {
+            LockClient client, SeveralLocks several, WaitLimit limit, AcquireFuture<MultiLockHandle, ?> future) {
         this.client = client;
         this.several = several;
         this.limit = limit;
-        this.renewed = renewed;
         this.future = future;
         this.handle = new RedisMultiLockHandle(client, several);
         this.grant = future.grantOf(handle);
@@ -69,10 +62,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
 
     private void ask() {
         Sync part = several.parts().get(count);
-        boolean isRenewed = renewed || count < had.length - 1;
-        Attempt.Request request =
-                new Attempt.Request(part.leaseMillis(), isRenewed, part.isFair(), part.maxHoldMillis());
-        parts.add(client.async.begin(part.keys(), handle.handleOwner(), request, limit, this));
+        parts.add(client.async.begin(part.keys(), handle.handleOwner(), part.request(), limit, this));
         if (cancelled) {
             cancel();
         }
@@ -105,7 +95,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
     }
 
     private void end() {
-        several.complete(had, limit, renewed);
+        several.complete(had, limit);
         if (several.areHeld(had)) {
             handle.of(had);
             grant.run();

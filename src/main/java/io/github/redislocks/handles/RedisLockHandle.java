@@ -6,7 +6,6 @@ import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.engine.AsyncAcquisitions;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.lease.Losses;
-import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
@@ -33,18 +32,16 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
     }
 
     /** Acquires the lock, while the calling thread waits. Empty if the lock was busy. */
-    public Optional<LockHandle> acquire(WaitLimit limit, boolean renewed) throws InterruptedException {
-        hold = sync.acquire(handleOwner(), limit, renewed);
+    public Optional<LockHandle> acquire(WaitLimit limit) throws InterruptedException {
+        hold = sync.acquire(handleOwner(), limit);
         return hold == null ? Optional.empty() : Optional.of(this);
     }
 
     /** Acquires the lock, while no thread waits. */
-    public <R> CompletableFuture<R> acquireAsync(
-            WaitLimit limit, boolean renewed, AcquireFuture<LockHandle, R> future) {
+    public <R> CompletableFuture<R> acquireAsync(WaitLimit limit, AcquireFuture<LockHandle, R> future) {
         Runnable grant = future.grantOf(this);
-        Attempt.Request request = new Attempt.Request(sync.leaseMillis(), renewed, sync.isFair(), sync.maxHoldMillis());
         AsyncAcquisitions.Pending pending =
-                client.async.begin(sync.keys(), handleOwner(), request, limit, new AsyncAcquisitions.Caller() {
+                client.async.begin(sync.keys(), handleOwner(), sync.request(), limit, new AsyncAcquisitions.Caller() {
                     @Override
                     public void acquired(Hold acquired) {
                         hold = acquired;

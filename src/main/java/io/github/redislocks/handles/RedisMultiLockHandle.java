@@ -27,11 +27,11 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
      * Acquires the locks, while the calling thread waits. Empty if a lock was busy. Each try is made for a new handle,
      * which has lost nothing yet.
      */
-    public static Optional<MultiLockHandle> acquire(
-            LockClient client, SeveralLocks several, WaitLimit limit, boolean renewed) throws InterruptedException {
+    public static Optional<MultiLockHandle> acquire(LockClient client, SeveralLocks several, WaitLimit limit)
+            throws InterruptedException {
         while (true) {
             RedisMultiLockHandle handle = new RedisMultiLockHandle(client, several);
-            Held[] held = several.acquire(handle.handleOwner(), limit, renewed);
+            Held[] held = several.acquire(handle.handleOwner(), limit);
             if (held == null) {
                 return Optional.empty();
             }

@@ -6,7 +6,6 @@ import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.health.Availability;
 import io.github.redislocks.lease.Losses;
-import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
@@ -39,21 +38,13 @@ final class KeptLock extends ThreadLock {
         super(engine, keys, fair, settings, all, residence);
     }
 
-    /** Returns true if a residence can serve the call. It cannot if the caller chose a lease. */
-    private boolean isWanted(long leaseMillis, boolean renewed) {
-        return renewed && leaseMillis == leaseMillis();
-    }
-
     @Override
-    protected @Nullable Held enterHere(long leaseMillis, boolean renewed) {
+    protected @Nullable Held enterHere() {
         ThreadHold local = local();
         if (local != null) {
-            return local.covers(clock.nanoTime(), leaseMillis, renewed) ? again(local) : null;
+            return local.covers(clock.nanoTime(), leaseMillis(), isRenewed()) ? again(local) : null;
         }
-        if (kept == null) {
-            return super.enterHere(leaseMillis, renewed);
-        }
-        return isWanted(leaseMillis, renewed) ? acquireHere(kept, leaseMillis) : null;
+        return kept == null ? super.enterHere() : acquireHere(kept);
     }
 
     private static ThreadHold again(ThreadHold local) {
@@ -63,7 +54,7 @@ final class KeptLock extends ThreadLock {
     }
 
     /** Acquires the lock without a request if this client keeps it; null if that is not possible. */
-    private @Nullable ThreadHold acquireHere(Residence residence, long leaseMillis) {
+    private @Nullable ThreadHold acquireHere(Residence residence) {
         Hold present = residence.lease();
         if (present == null) {
             return null;
@@ -80,7 +71,7 @@ final class KeptLock extends ThreadLock {
         try {
             Owner caller = all.owners.caller();
             if (mayEnter(all.holds.get(keys(), caller), all.threadLosses.of(keys(), caller))) {
-                local = take(residence, residence.lease(), leaseMillis, caller, began);
+                local = take(residence, residence.lease(), caller, began);
             }
             if (local != null) {
                 begun(residence, local);
@@ -103,14 +94,14 @@ final class KeptLock extends ThreadLock {
     }
 
     @Override
-    protected @Nullable Held acquire(WaitLimit limit, long leaseMillis, boolean renewed) throws InterruptedException {
+    protected @Nullable Held acquire(WaitLimit limit) throws InterruptedException {
         if (!all.any()) {
-            return super.acquire(limit, leaseMillis, renewed);
+            return super.acquire(limit);
         }
         try {
             throwIfInterrupted(limit);
             Held held = rescued();
-            if (held instanceof ThreadHold local && enteredAgain(local, limit, leaseMillis, renewed)) {
+            if (held instanceof ThreadHold local && enteredAgain(local, limit)) {
                 return local;
             }
             if (held instanceof ThreadHold lost) {
@@ -121,36 +112,32 @@ final class KeptLock extends ThreadLock {
                 }
             }
             Hold hold = held instanceof Hold own ? own : held == null ? null : hold();
-            if (kept == null || !isWanted(leaseMillis, renewed) || !mayEnter(hold, null)) {
-                return super.acquire(limit, leaseMillis, renewed);
+            if (kept == null || !mayEnter(hold, null)) {
+                return super.acquire(limit);
             }
             if (hold != null) {
                 all.losses.ended(hold);
             }
-            return acquireKept(kept, request(leaseMillis, renewed), limit, hold);
+            return acquireKept(kept, limit, hold);
         } finally {
             limit.restore();
         }
     }
 
-    private @Nullable Held acquireKept(
-            Residence residence, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+    private @Nullable Held acquireKept(Residence residence, WaitLimit limit, @Nullable Hold lost)
             throws InterruptedException {
-        return isHeard()
-                ? heard(() -> acquire(residence, request, limit, lost))
-                : acquire(residence, request, limit, lost);
+        return isHeard() ? heard(() -> acquire(residence, limit, lost)) : acquire(residence, limit, lost);
     }
 
     /** Counts a re-entry; false if the thread turned out to have lost the lock. */
-    private boolean enteredAgain(ThreadHold local, WaitLimit limit, long leaseMillis, boolean renewed)
-            throws InterruptedException {
+    private boolean enteredAgain(ThreadHold local, WaitLimit limit) throws InterruptedException {
         long now = clock.nanoTime();
         if (!all.threadLosses.isValid(local, now)) {
             return false;
         }
-        if (!local.covers(now, leaseMillis, renewed)) {
+        if (!local.covers(now, leaseMillis(), isRenewed())) {
             checkCount(local);
-            if (!prolong(local.lease, limit, leaseMillis, renewed)) {
+            if (!prolong(local.lease, limit)) {
                 isValid(local);
                 return false;
             }
@@ -160,7 +147,7 @@ final class KeptLock extends ThreadLock {
     }
 
     /** Acquires a lock that the client keeps, or wants to keep, for the calling thread. Null if it was busy. */
-    private @Nullable Held acquire(Residence residence, Attempt.Request request, WaitLimit limit, @Nullable Hold lost)
+    private @Nullable Held acquire(Residence residence, WaitLimit limit, @Nullable Hold lost)
             throws InterruptedException {
         long began = clock.nanoTime();
         StackSpace.ensure();
@@ -171,7 +158,7 @@ final class KeptLock extends ThreadLock {
             if (found != Residence.Found.TURN) {
                 // Only a holder makes the try fail. The thread that has the turn may itself be waiting in Redis: then
                 // this try asks Redis too, instead of waiting behind that thread.
-                return found == Residence.Found.HOLDER ? null : attempt(all.owners.caller(), request, limit, lost);
+                return found == Residence.Found.HOLDER ? null : attempt(all.owners.caller(), limit, lost);
             }
         } else if (!residence.turn.tryTake()) {
             waited = true;
@@ -186,7 +173,7 @@ final class KeptLock extends ThreadLock {
             if (waited) {
                 checkOutage(residence, true, limit, began);
             }
-            local = takeConfirmed(residence, residence.lease(), request.leaseMillis(), limit);
+            local = takeConfirmed(residence, residence.lease(), limit);
             while (local == null) {
                 // There is no lease, or it may not be kept any longer.
                 Hold over = residence.lease();
@@ -197,9 +184,9 @@ final class KeptLock extends ThreadLock {
                 if (!limit.waits() && all.localQueue.isInUse(keys().lock())) {
                     // A release of the lease has not been answered yet. A request by the same owner could overtake it
                     // in Redis, so ask for this thread instead of the residence.
-                    return attempt(all.owners.caller(), request, limit, lost);
+                    return attempt(all.owners.caller(), limit, lost);
                 }
-                Hold lease = lease(residence, request, limit);
+                Hold lease = lease(residence, limit);
                 if (lease == null) {
                     return null;
                 }
@@ -258,14 +245,13 @@ final class KeptLock extends ThreadLock {
      * Makes the calling thread, which has the turn, the holder. Returns null if the lease is not valid, or may not be
      * kept. Asks Redis first if there is no token, or if the lease is not as long as wanted.
      */
-    private @Nullable ThreadHold takeConfirmed(
-            Residence residence, @Nullable Hold lease, long leaseMillis, WaitLimit limit) {
+    private @Nullable ThreadHold takeConfirmed(Residence residence, @Nullable Hold lease, WaitLimit limit) {
         for (boolean asked = false; ; asked = true) {
             long now = clock.nanoTime();
             if (lease == null || ends.whyOver(residence, lease, now, true) != null) {
                 return null;
             }
-            ThreadHold local = take(residence, lease, leaseMillis, all.owners.caller(), now);
+            ThreadHold local = take(residence, lease, all.owners.caller(), now);
             if (local != null && asked) {
                 local.asked();
             }
@@ -273,7 +259,7 @@ final class KeptLock extends ThreadLock {
                 return local;
             }
             awaitTokens(residence, lease);
-            confirm(lease, limit, Math.max(lease.renewedMillis(), leaseMillis));
+            confirm(lease, limit, Math.max(lease.renewedMillis(), leaseMillis()));
         }
     }
 
@@ -290,9 +276,8 @@ final class KeptLock extends ThreadLock {
      * Makes the calling thread, which has the turn, the holder. Returns null if the lease is not valid, or is renewed
      * for a shorter time than wanted. If the next token needs no request, only time, waits for its microsecond.
      */
-    private @Nullable ThreadHold take(
-            Residence residence, @Nullable Hold lease, long leaseMillis, Owner caller, long now) {
-        if (lease == null || lease.renewedMillis() < leaseMillis || !all.losses.isValid(lease, now)) {
+    private @Nullable ThreadHold take(Residence residence, @Nullable Hold lease, Owner caller, long now) {
+        if (lease == null || lease.renewedMillis() < leaseMillis() || !all.losses.isValid(lease, now)) {
             return null;
         }
         ThreadHold local = residence.take(lease, caller, now);
@@ -314,11 +299,10 @@ final class KeptLock extends ThreadLock {
         }
     }
 
-    private @Nullable Hold lease(Residence residence, Attempt.Request request, WaitLimit limit)
-            throws InterruptedException {
+    private @Nullable Hold lease(Residence residence, WaitLimit limit) throws InterruptedException {
         residence.waits();
         try {
-            Hold lease = attempt(residence, request, limit, null);
+            Hold lease = attempt(residence, limit, null);
             if (lease != null) {
                 residence.begin(lease);
                 all.begun(lease);

@@ -73,7 +73,7 @@ public final class ThreadHold extends Held {
         return super.isValid(now) && lease.isValid(now);
     }
 
-    /** Returns true if the hold lasts as long as a re-entry wants. A lease that the caller chose counts from now. */
+    /** Returns true if the hold lasts as long as a re-entry wants. A fixed lease counts from now. */
     boolean covers(long now, long wantedMillis, boolean renewed) {
         return isValid(now)
                 && (renewed

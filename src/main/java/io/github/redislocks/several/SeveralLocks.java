@@ -105,17 +105,14 @@ public final class SeveralLocks {
      *
      * @param owner the handle that wants the locks; null for the calling thread, which re-enters the locks that it has
      * @param limit how long to wait for all locks together
-     * @param renewed whether the watchdog renews the holds; if not, the lease of each counts from the acquisition of
-     *     the last
      * @return the holds in the order of the parts; null if a lock was busy; or {@link #LOST}
      */
-    public Held @Nullable [] acquire(@Nullable HandleOwner owner, WaitLimit limit, boolean renewed)
-            throws InterruptedException {
+    public Held @Nullable [] acquire(@Nullable HandleOwner owner, WaitLimit limit) throws InterruptedException {
         StackSpace.ensure();
         Held[] had = new Held[parts.size()];
         boolean all = false;
         try {
-            if (!acquire(had, owner, limit, renewed)) {
+            if (!acquire(had, owner, limit)) {
                 return null;
             }
             all = areHeld(had);
@@ -130,11 +127,10 @@ public final class SeveralLocks {
         }
     }
 
-    private boolean acquire(Held[] had, @Nullable HandleOwner owner, WaitLimit limit, boolean renewed)
-            throws InterruptedException {
+    private boolean acquire(Held[] had, @Nullable HandleOwner owner, WaitLimit limit) throws InterruptedException {
         long began = clock.nanoTime();
         if (mayTakeTogether(owner)) {
-            Answer answer = takeTogether(had, owner, limit, renewed);
+            Answer answer = takeTogether(had, owner, limit);
             if (answer instanceof Answer.Granted) {
                 return true;
             }
@@ -148,11 +144,8 @@ public final class SeveralLocks {
                 return false;
             }
         }
-        return acquireEach(had, new Request(owner, limit, renewed));
+        return acquireEach(had, owner, limit);
     }
-
-    /** The parameters of {@link #acquire(HandleOwner, WaitLimit, boolean)}. */
-    private record Request(@Nullable HandleOwner owner, WaitLimit limit, boolean renewed) {}
 
     /** Whether the answer to a first request for a lock could still come in time. */
     private boolean hasTimeToAsk(WaitLimit limit) {
@@ -172,14 +165,14 @@ public final class SeveralLocks {
         return true;
     }
 
-    private Answer takeTogether(Held[] had, @Nullable HandleOwner handle, WaitLimit limit, boolean renewed) {
+    private Answer takeTogether(Held[] had, @Nullable HandleOwner handle, WaitLimit limit) {
         long began = clock.nanoTime();
         List<LockKeys> locks = new ArrayList<>(parts.size());
         for (Sync part : parts) {
             locks.add(part.keys());
         }
         Owner owner = handle == null ? owners.caller() : handle;
-        Attempt.Request request = new Attempt.Request(own.leaseMillis(), renewed, false, own.maxHoldMillis());
+        Attempt.Request request = new Attempt.Request(own.leaseMillis(), own.isRenewed(), false, own.maxHoldMillis());
         Answer answer = together.take(locks, owner, request, limit, had);
         for (int i = 0; i < had.length; i++) {
             if (had[i] != null) {
@@ -192,9 +185,7 @@ public final class SeveralLocks {
         return answer;
     }
 
-    private boolean acquireEach(Held[] had, Request request) throws InterruptedException {
-        HandleOwner owner = request.owner();
-        WaitLimit limit = request.limit();
+    private boolean acquireEach(Held[] had, @Nullable HandleOwner owner, WaitLimit limit) throws InterruptedException {
         int last = had.length - 1;
         for (int i = 0; i <= last; i++) {
             Sync part = parts.get(i);
@@ -203,8 +194,7 @@ public final class SeveralLocks {
                 entries.notTaken(part, clock.nanoTime());
                 return false;
             }
-            boolean isRenewed = request.renewed() || i < last;
-            Held held = owner == null ? part.acquire(limit, isRenewed) : part.acquire(owner, limit, isRenewed);
+            Held held = owner == null ? part.enter(limit) : part.acquire(owner, limit);
             if (held == null) {
                 return false;
             }
@@ -213,7 +203,7 @@ public final class SeveralLocks {
                 hold.waitsForOthers();
             }
         }
-        complete(had, limit, request.renewed());
+        complete(had, limit);
         return true;
     }
 
@@ -232,7 +222,7 @@ public final class SeveralLocks {
     }
 
     /** Has the times of the holds count from now on. Called when the last lock has been acquired. */
-    public void complete(Held[] had, WaitLimit limit, boolean renewed) {
+    public void complete(Held[] had, WaitLimit limit) {
         int last = had.length - 1;
         for (int i = 0; i < last; i++) {
             if (had[i] instanceof Hold hold) {
@@ -241,7 +231,7 @@ public final class SeveralLocks {
             }
         }
         long by = exits.byNanos(limit);
-        for (int i = 0; i < last && !renewed; i++) {
+        for (int i = 0; i < last && !own.isRenewed(); i++) {
             parts.get(i).fix(had[i], by);
         }
     }

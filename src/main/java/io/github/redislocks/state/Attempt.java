@@ -87,7 +87,7 @@ public final class Attempt extends Footprint {
      * The wish of the caller.
      *
      * @param leaseMillis the lease
-     * @param renewed whether the watchdog renews the lease; false if the caller chose the lease
+     * @param renewed whether the watchdog renews the lease
      * @param fair whether waiters are served in strict order of arrival
      * @param maxHoldMillis how long the hold may last, and so the longest lease; 0 for no limit
      */

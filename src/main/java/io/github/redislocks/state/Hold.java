@@ -24,8 +24,8 @@ public class Hold extends Leased implements Footprint.Possession {
     private @Nullable Attempt successor;
 
     /**
-     * The hold count of the outermost acquisition without a lease of its own; as long as the count is at least this,
-     * the watchdog renews the hold. 0 if there is none.
+     * The hold count of the outermost acquisition whose lease is renewed; as long as the count is at least this, the
+     * watchdog renews the hold. 0 if there is none.
      */
     private volatile int renewedFrom;
     /** The longest lease of all acquisitions that are renewed. */
@@ -284,7 +284,7 @@ public class Hold extends Leased implements Footprint.Possession {
         renewedFrom = before.renewedFrom;
     }
 
-    /** Counts a re-entry. The first re-entry without a lease of its own starts the renewal. */
+    /** Counts a re-entry. The first re-entry whose lease is renewed starts the renewal. */
     public void reentered(long wantedMillis, boolean renewed, long renewalNanos) {
         reentered();
         int got = got(wantedMillis);

@@ -54,6 +54,7 @@ public final class Settings {
     private static final class Values implements Cloneable {
         String keyPrefix = DEFAULT_KEY_PREFIX;
         Duration lease = DEFAULT_LEASE;
+        boolean renewed = true;
         Duration retryFor = DEFAULT_RETRY_FOR;
         Duration commandTimeout = DEFAULT_COMMAND_TIMEOUT;
         int maxConnections = DEFAULT_MAX_CONNECTIONS;
@@ -118,10 +119,25 @@ public final class Settings {
         return with(values -> values.keyPrefix = prefix);
     }
 
-    /** A copy with another lease for acquisitions that name none. */
+    /** A copy with another lease. */
     public Settings withLease(Duration lease) {
-        checkLease(lease, "The default is " + Shown.of(DEFAULT_LEASE) + ", renewed for as long as a hold lasts.");
+        checkLease(lease);
         return with(values -> values.lease = lease);
+    }
+
+    /** A copy with a lease that is not renewed. A client keeps no lock with such a lease. */
+    public Settings withFixedLease(Duration lease) {
+        checkLease(lease);
+        return with(values -> {
+            values.lease = lease;
+            values.renewed = false;
+            values.residency = Duration.ZERO;
+        });
+    }
+
+    /** A copy whose lease is renewed. */
+    public Settings renewed() {
+        return with(values -> values.renewed = true);
     }
 
     /** A copy with another time for which {@code lock()} goes on trying, from the start of an outage of Redis. */
@@ -315,18 +331,14 @@ public final class Settings {
         }
     }
 
-    /** Checks a lease that a caller has chosen, and returns it in milliseconds. */
-    public static long checkLease(Duration lease) {
-        return checkLease(lease, "Name no lease to have the watchdog renew the hold for as long as it lasts.");
-    }
-
-    private static long checkLease(Duration lease, String remedy) {
+    /** Throws if a lease is too short or too long. */
+    public static void checkLease(Duration lease) {
         Objects.requireNonNull(lease, "lease");
         if (lease.compareTo(MIN_LEASE) < 0 || lease.compareTo(MAX_LEASE) > 0) {
             throw new IllegalArgumentException("The lease is " + Shown.of(lease) + ": it must lie between "
-                    + Shown.of(MIN_LEASE) + " and " + Shown.of(MAX_LEASE) + ". " + remedy);
+                    + Shown.of(MIN_LEASE) + " and " + Shown.of(MAX_LEASE) + ". The default is "
+                    + Shown.of(DEFAULT_LEASE) + ", renewed for as long as a hold lasts.");
         }
-        return lease.toMillis();
     }
 
     /** Checks the time, from the acquisition, for which a released lock stays taken; returns it in ms, rounded up. */
@@ -350,6 +362,11 @@ public final class Settings {
 
     public long leaseMillis() {
         return leaseMillis;
+    }
+
+    /** Whether the watchdog renews the lease. */
+    public boolean isRenewed() {
+        return values.renewed;
     }
 
     public long commandTimeoutNanos() {

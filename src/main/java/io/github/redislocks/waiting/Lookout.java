@@ -18,9 +18,9 @@ import java.util.Set;
 
 /**
  * The watchdog task for threads that wait in the local queue behind a hold of their own client. Those threads send
- * nothing, and the hold's next renewal may be a third of a lease away, or never come if the caller chose the lease. So
- * Redis is asked once per heartbeat time whether the hold is still there. If not, the hold is lost, and the first of
- * these threads gets the turn.
+ * nothing, and the hold's next renewal may be a third of a lease away, or never come if the lease is fixed. So Redis is
+ * asked once per heartbeat time whether the hold is still there. If not, the hold is lost, and the first of these
+ * threads gets the turn.
  */
 public final class Lookout implements Task {
 

@@ -112,7 +112,7 @@ public abstract class SteppedClient {
     /** Has the client know the time of the server, else its first request would be late, and hear messages. */
     protected final void begin() {
         Sync first = client.lock("first", false);
-        first.lock(LEASE, true);
+        first.lock();
         first.unlock();
         openMailbox();
     }

@@ -1,5 +1,6 @@
 package io.github.redislocks.contract;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -344,7 +345,7 @@ public abstract class ConditionContractTest {
     void holderLost_wakesWaitersSpuriously() throws Exception {
         Future<String> waiter = waiter("woken");
         awaitWaiters(1);
-        remote.lock(Duration.ofMillis(150));
+        fixed(remote, Duration.ofMillis(150)).lock();
         // The holder never signals, nor unlocks: the next one cannot know whom it would have signalled.
         assertThat(waiter.get(15, TimeUnit.SECONDS)).isEqualTo("woken");
         assertThatThrownBy(remote::unlock).isInstanceOf(LockLostException.class);

@@ -1,5 +1,6 @@
 package io.github.redislocks.contract;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -330,8 +331,8 @@ public abstract class LockContractTest {
     }
 
     @Test
-    void lease_named_endsTheHold() {
-        lock.lock(Duration.ofMillis(200));
+    void lease_fixed_endsTheHold() {
+        fixed(lock, Duration.ofMillis(200)).lock();
         assertThat(lock.remainingLease()).isBetween(Duration.ofMillis(1), Duration.ofMillis(200));
         assertThat(remote.tryLock()).isFalse();
         await().pollInSameThread().until(() -> !lock.isHeldByCurrentThread());
@@ -353,10 +354,11 @@ public abstract class LockContractTest {
     @Test
     void lease_outOfRange_isRefusedWithTheRule() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> lock.lock(Duration.ofMillis(99)))
+                .isThrownBy(() -> fixed(lock, Duration.ofMillis(99)).lock())
                 .withMessageContaining("99 ms")
                 .withMessageContaining("100 ms");
-        assertThatIllegalArgumentException().isThrownBy(() -> lock.tryLock(Duration.ZERO, Duration.ofDays(2)));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixed(lock, Duration.ofDays(2)).tryLock(Duration.ZERO));
         assertThat(lock.isLocked()).isFalse();
     }
 

@@ -1,5 +1,6 @@
 package io.github.redislocks.contract;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.LockOptions;
@@ -195,7 +196,7 @@ class LockStormTest {
         switch (random.nextInt(7)) {
             case 0 -> lock.lock();
             case 1 -> lock.lockInterruptibly();
-            case 2 -> lock.lock(Duration.ofSeconds(10));
+            case 2 -> fixed(lock, Duration.ofSeconds(10)).lock();
             case 3 -> got = lock.tryLock();
             case 4 -> {
                 limit = random.nextInt(5_000_000);
@@ -256,7 +257,7 @@ class LockStormTest {
         try {
             return lease == null
                     ? lock.tryLock(nanos, TimeUnit.NANOSECONDS)
-                    : lock.tryLock(Duration.ofNanos(nanos), lease);
+                    : fixed(lock, lease).tryLock(Duration.ofNanos(nanos));
         } catch (LockUnavailableException e) {
             unanswered.incrementAndGet();
             if (bystander.answeredSince(began)) {

@@ -1,5 +1,6 @@
 package io.github.redislocks.contract;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -68,8 +69,8 @@ class MaxHoldServerTest {
     @Test
     void lease_ofALockThatIsReentered_isCutToTheRest() {
         RedisReentrantLock lock = locks.reentrantLock("job", BRIEF);
-        lock.lock(Duration.ofHours(1));
-        lock.lock(Duration.ofHours(2));
+        lock.lock();
+        fixed(lock, Duration.ofHours(2)).lock();
         lock.lock();
         assertThat(redis.pttl("redis-locks:{job}")).isLessThanOrEqualTo(1_000);
         RedisReentrantLock next = others.reentrantLock("job");

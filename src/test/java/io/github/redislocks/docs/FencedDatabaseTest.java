@@ -1,5 +1,6 @@
 package io.github.redislocks.docs;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -127,7 +128,7 @@ class FencedDatabaseTest {
 
     /** Takes the lock for a short lease and returns its token once the lease has run out. */
     private long staleToken() {
-        lock.lock(SHORT);
+        fixed(lock, SHORT).lock();
         long token = lock.fencingToken();
         await().until(() -> !lock.isHeldByCurrentThread());
         return token;

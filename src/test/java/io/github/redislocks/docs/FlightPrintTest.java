@@ -1,5 +1,6 @@
 package io.github.redislocks.docs;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.RedisLocks;
@@ -32,7 +33,7 @@ class FlightPrintTest {
             recording.enable("io.github.redislocks.LockHold").with("atLeast", "0 ms");
             recording.start();
             RedisReentrantLock lock = locks.reentrantLock(name);
-            lock.lock(Duration.ofSeconds(20));
+            fixed(lock, Duration.ofSeconds(20)).lock();
             lock.unlock();
             recording.stop();
             recording.dump(file);

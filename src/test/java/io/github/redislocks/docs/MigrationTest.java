@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLostException;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServer;
@@ -16,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
@@ -111,8 +113,8 @@ class MigrationTest {
 
     @Test
     void redisson_tryWithALease_hasAToken() throws InterruptedException {
-        FencedLock lock = locks.reentrantLock("order:7");
-        if (lock.tryLock(Duration.ofSeconds(2), Duration.ofSeconds(10))) { // was: lock.tryLock(2, 10, TimeUnit.SECONDS)
+        FencedLock lock = locks.reentrantLock("order:7", LockOptions.defaults().fixedLease(Duration.ofSeconds(10)));
+        if (lock.tryLock(2, TimeUnit.SECONDS)) { // was: lock.tryLock(2, 10, TimeUnit.SECONDS)
             try {
                 ship(lock.fencingToken());
             } finally {

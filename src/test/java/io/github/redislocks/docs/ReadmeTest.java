@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.Leadership;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLost;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
@@ -246,7 +247,8 @@ class ReadmeTest {
                 .onLockLost(loss -> alarms.add(loss))
                 .build();
 
-        locks.reentrantLock("inventory:sku-42").lock(Duration.ofMillis(100));
+        locks.reentrantLock("inventory:sku-42", LockOptions.defaults().fixedLease(Duration.ofMillis(100)))
+                .lock();
         assertThat(alarms.poll(20, TimeUnit.SECONDS))
                 .extracting(LockLost::lockName, LockLost::reason)
                 .containsExactly("inventory:sku-42", LockLost.Reason.EXPIRED);
@@ -273,7 +275,7 @@ class ReadmeTest {
     @Test
     void defaults_areThoseOfSettings() throws IOException {
         assertThat(page("reference").replaceAll(" +", " "))
-                .contains("| lease of a hold that was acquired without a lease | " + seconds(Settings.DEFAULT_LEASE))
+                .contains("| lease of a hold that is renewed | " + seconds(Settings.DEFAULT_LEASE))
                 .contains("| `retryFor`, how long `lock()` goes on trying during an outage | "
                         + seconds(Settings.DEFAULT_RETRY_FOR))
                 .contains("| `commandTimeout`, the time of one request | " + seconds(Settings.DEFAULT_COMMAND_TIMEOUT))

@@ -12,7 +12,7 @@ class LateRejoinTest extends SteppedClient {
     @Test
     void rejoinThatComesTooLate_isRepeatedAfterAPause() throws InterruptedException {
         begin();
-        sync.lock(LEASE, true);
+        sync.lock();
         for (int i = 0; i < 100; i++) {
             answer("rejoin", "LATE");
         }

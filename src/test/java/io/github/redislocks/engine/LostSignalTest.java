@@ -78,7 +78,7 @@ class LostSignalTest extends SteppedClient {
 
     @Test
     void cancelledAcquisition_whileAnotherThatIsDueIsSignalledTwice_isReported() {
-        sync.lock(LEASE, true); // both wait in the local queue behind this
+        sync.lock(); // both wait in the local queue behind this
         Told ofTimed = new Told();
         Told ofOther = new Told();
         long now = clock.nanoTime();

@@ -1,5 +1,6 @@
 package io.github.redislocks.fault;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -290,7 +291,7 @@ class ClusterTest {
             jedis.clientKill(new ClientKillParams().type(ClientType.REPLICA));
         }
         RedisReentrantLock lock = locks.reentrantLock(name);
-        lock.lock(Duration.ofMinutes(1));
+        fixed(lock, Duration.ofMinutes(1)).lock();
         long token = lock.fencingToken();
         old.kill();
         replica.resume();
@@ -310,7 +311,7 @@ class ClusterTest {
     void masterDies_releaseThatDidNotReachTheReplica_isSaidAgain() throws InterruptedException {
         RedisReentrantLock next = connect().reentrantLock(name);
         RedisReentrantLock lock = connect().reentrantLock(name);
-        lock.lock(Duration.ofMinutes(1));
+        fixed(lock, Duration.ofMinutes(1)).lock();
         RedisServer old = servers.masterOf(key);
         RedisServer replica = servers.replicaOf(old);
         await().until(() -> exists(replica, key));

@@ -1,5 +1,6 @@
 package io.github.redislocks.fault;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -184,7 +185,7 @@ class LossTest {
     @Test
     void unlock_whileRedisHangs_returnsAndIsDoneLater() {
         RedisReentrantLock lock = locks.reentrantLock("job");
-        lock.lock(Duration.ofSeconds(20));
+        fixed(lock, Duration.ofSeconds(20)).lock();
         server.pause();
         long began = System.nanoTime();
         lock.unlock();
@@ -198,7 +199,7 @@ class LossTest {
     @Test
     void unlock_whileRedisHangsPastTheDeadline_throws() {
         RedisReentrantLock lock = locks.reentrantLock("job");
-        lock.lock(Duration.ofMillis(200));
+        fixed(lock, Duration.ofMillis(200)).lock();
         server.pause();
         assertThatThrownBy(lock::unlock)
                 .isInstanceOfSatisfying(

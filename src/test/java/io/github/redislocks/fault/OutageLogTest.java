@@ -1,5 +1,6 @@
 package io.github.redislocks.fault;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -107,7 +108,7 @@ class OutageLogTest {
                         .build()) {
             RedisReentrantLock held = locks.reentrantLock("held");
             RedisReentrantLock lock = locks.reentrantLock("job");
-            held.lock(Duration.ofSeconds(40));
+            fixed(held, Duration.ofSeconds(40)).lock();
             String log = Logged.infoBy(Loggers.CONNECTION, () -> {
                 broken.set(true);
                 way.cut();

@@ -1,5 +1,6 @@
 package io.github.redislocks.fault;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -214,7 +215,7 @@ class QuorumFaultTest {
         RedisReentrantLock lock = connect(restartDelay);
         masters.get(3).pause();
         masters.get(4).pause();
-        lock.lock(LEASE);
+        fixed(lock, LEASE).lock();
         long tooLate = System.nanoTime() + LEASE.dividedBy(5).toNanos();
         await().atMost(SOON).until(() -> System.nanoTime() > tooLate);
         masters.get(3).resume();

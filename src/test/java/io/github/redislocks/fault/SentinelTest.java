@@ -1,5 +1,6 @@
 package io.github.redislocks.fault;
 
+import static io.github.redislocks.FixedLease.fixed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -204,9 +205,9 @@ class SentinelTest {
     }
 
     @Test
-    void masterDies_holdWithANamedLeaseThatDidNotReachTheReplica_isTakenToo() {
+    void masterDies_holdWithAFixedLeaseThatDidNotReachTheReplica_isTakenToo() {
         RedisReentrantLock lock = connect().reentrantLock("job");
-        lock.lock(Duration.ofMinutes(1));
+        fixed(lock, Duration.ofMinutes(1)).lock();
         failOverWithoutTheHold();
         await().atMost(RENEWAL.plus(SLACK)).until(() -> losses.size() == 1);
         assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.TAKEN);
@@ -216,7 +217,7 @@ class SentinelTest {
     void masterDies_releaseThatDidNotReachTheReplica_isSaidAgain() throws InterruptedException {
         RedisReentrantLock next = connect().reentrantLock("job");
         RedisReentrantLock lock = connect().reentrantLock("job");
-        lock.lock(Duration.ofMinutes(1));
+        fixed(lock, Duration.ofMinutes(1)).lock();
         RedisServer old = servers.master();
         List<RedisServer> replicas = servers.replicas();
         await().until(() -> isOnAllReplicas(KEY));
@@ -369,7 +370,7 @@ class SentinelTest {
             servers.sentinels().forEach(SentinelServer::pause);
             RedisLocks locks = connectAlsoTo(wrong);
             RedisReentrantLock lock = locks.reentrantLock("job");
-            lock.lock(Duration.ofMinutes(1));
+            fixed(lock, Duration.ofMinutes(1)).lock();
             servers.sentinels().forEach(SentinelServer::resume);
             await().until(() -> losses.size() == 1);
             assertThat(losses.get(0).reason()).isEqualTo(LockLost.Reason.TAKEN);

@@ -1,5 +1,7 @@
 package io.github.redislocks.multijvm;
 
+import static io.github.redislocks.FixedLease.fixed;
+
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
@@ -85,7 +87,7 @@ final class InitWorker {
     }
 
     private static void lose(RedisLocks locks, RedisReentrantLock lock) {
-        lock.lock(Duration.ofSeconds(10));
+        fixed(lock, Duration.ofSeconds(10)).lock();
         lock.forceUnlock();
         try {
             lock.unlock();

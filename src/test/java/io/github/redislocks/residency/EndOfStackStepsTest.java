@@ -20,7 +20,7 @@ class EndOfStackStepsTest extends SteppedResidence {
     private static final int DEPTHS = 250;
 
     private Residence kept(Sync lock) {
-        lock.lock(LEASE, true);
+        lock.lock();
         lock.unlock();
         clock.advanceMillis(1);
         return residences.of(lock.keys(), 3_600_000 * MILLI);
@@ -76,12 +76,12 @@ class EndOfStackStepsTest extends SteppedResidence {
 
     @Test
     void unlock_losesNoTryOfAnother() throws InterruptedException {
-        loseNoTry(lock -> lock.lock(LEASE, true), Sync::unlock);
+        loseNoTry(lock -> lock.lock(), Sync::unlock);
     }
 
     @Test
     void lock_losesNoTryOfAnother() throws InterruptedException {
-        loseNoTry(lock -> {}, lock -> lock.lock(LEASE, true));
+        loseNoTry(lock -> {}, lock -> lock.lock());
     }
 
     @Test

@@ -55,9 +55,9 @@ class EndOfTurnTest extends SteppedResidence {
     /** A waiting thread of the client is slow to take the turn, and the slice of the lease ends meanwhile. */
     @Test
     void recalledLease_whoseSliceEndsDuringAnUnlock_isGivenUpAtTheEndOfTheTurn() throws Exception {
-        kept.lock(LEASE, true);
+        kept.lock();
         Thread waiter = new Thread(() -> {
-            kept.lock(LEASE, true);
+            kept.lock();
             kept.unlock();
         });
         waiter.start();

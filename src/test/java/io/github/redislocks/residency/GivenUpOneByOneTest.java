@@ -24,7 +24,7 @@ class GivenUpOneByOneTest extends SteppedClient {
         openMailbox();
         for (String name : List.of("a", "b")) {
             Sync lock = client.lock(name, false, KEEPING);
-            lock.lock(LEASE, true);
+            lock.lock();
             lock.unlock();
         }
         clock.advanceMillis(1_200);

@@ -74,7 +74,7 @@ class GivenUpTogetherTest extends SteppedClient {
 
     private static void use(List<Sync> used) {
         for (Sync lock : used) {
-            lock.lock(LEASE, true);
+            lock.lock();
             lock.unlock();
         }
     }
@@ -236,7 +236,7 @@ class GivenUpTogetherTest extends SteppedClient {
         Sync own = client.lock("job1", false);
         FutureTask<Void> waits = new FutureTask<>(
                 () -> {
-                    own.lock(LEASE, true);
+                    own.lock();
                     own.unlock();
                 },
                 null);

@@ -36,7 +36,7 @@ class LossStepsTest extends SteppedResidence {
      */
     @Test
     void loss_thatItsThreadCouldNotTell_isToldByTheWatchdog() {
-        kept.lock(LEASE, true);
+        kept.lock();
         ThreadHold local = residence().holding();
         Hold lease = residence().lease();
         lease.lose(LockLost.Reason.TAKEN);
@@ -46,7 +46,7 @@ class LossStepsTest extends SteppedResidence {
         local.endTelling(false);
         watch();
         assertThat(residence().turn.isFree()).as("the turn is free").isTrue();
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
         assertThat(client.holds.all()).isEmpty();
@@ -55,7 +55,7 @@ class LossStepsTest extends SteppedResidence {
     /** A thread per task: the one that is looked at has unlocked, and has ended, and the next has the lock. */
     @Test
     void holderThatEndsWhileItIsLookedAt_costsTheNextNothing() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         Residence residence = residence();
         Hold lease = residence.lease();
@@ -69,7 +69,7 @@ class LossStepsTest extends SteppedResidence {
                     ThreadHold mine = residence.holding();
                     assertThat(mine.beginRelease(clock.nanoTime())).isPositive();
                     residence.passOn(mine, clock.nanoTime());
-                    kept.lock(LEASE, true);
+                    kept.lock();
                 }
                 return false;
             }
@@ -86,7 +86,7 @@ class LossStepsTest extends SteppedResidence {
 
     @Test
     void lossThatIsSaidTwice_endsNoTurnOfAnother() {
-        kept.lock(LEASE, true);
+        kept.lock();
         ThreadHold lost = residence().holding();
         client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
         assertThat(residence().turn.tryTake()).isTrue();
@@ -100,7 +100,7 @@ class LossStepsTest extends SteppedResidence {
 
     @Test
     void lossThatAnErrorHasStopped_isGoneOnWith() {
-        kept.lock(LEASE, true);
+        kept.lock();
         Hold lease = residence().lease();
         // As far as it had come.
         assertThat(residence().holding().lose(LockLost.Reason.TAKEN)).isTrue();
@@ -118,7 +118,7 @@ class LossStepsTest extends SteppedResidence {
             CountDownLatch late = new CountDownLatch(1);
             int left = above;
             FutureTask<Boolean> holder = new FutureTask<>(() -> {
-                lock.lock(LEASE, true);
+                lock.lock();
                 held.countDown();
                 late.await();
                 return NearTheEnd.overflows(left, lock::held);
@@ -142,7 +142,7 @@ class LossStepsTest extends SteppedResidence {
 
     @Test
     void loss_thatIsUnlockedBeforeItsRecordIsMade_leavesNone() {
-        kept.lock(LEASE, true);
+        kept.lock();
         Hold lease = residence().lease();
         ThreadHold local = residence().holding();
         // What the watchdog does, up to the record.
@@ -161,7 +161,7 @@ class LossStepsTest extends SteppedResidence {
 
     @Test
     void lossWhoseTellingMeetsAnError_keepsNoLeaseFromItsHeartbeat() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         Hold lease = residence().lease();
         Owner first = new Owner("client:first") {
@@ -182,7 +182,7 @@ class LossStepsTest extends SteppedResidence {
 
     @Test
     void loss_thatIsBeingTold_isLookedAtSoon_sinceItsTellerMayMeetAnError() {
-        sync.lock(LEASE, true);
+        sync.lock();
         Hold hold = client.holds.all().iterator().next();
         hold.lose(LockLost.Reason.TAKEN);
         assertThat(hold.beginTelling()).isTrue();
@@ -195,8 +195,8 @@ class LossStepsTest extends SteppedResidence {
     @Test
     void losses_thatTheirThreadDoesNotUnlock_areOneRecord_andAreAllToBeUnlocked() {
         for (int i = 0; i < 10; i++) {
-            kept.lock(LEASE, true);
-            kept.lock(LEASE, true);
+            kept.lock();
+            kept.lock();
             client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
             redis.del(KEY);
         }
@@ -244,7 +244,7 @@ class LossStepsTest extends SteppedResidence {
     }
 
     private void lockAndLose() {
-        kept.lock(LEASE, true);
+        kept.lock();
         client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
         redis.del(KEY);
     }
@@ -252,7 +252,7 @@ class LossStepsTest extends SteppedResidence {
     @Test
     void secondLoss_thatIsUnlockedBeforeItsRecordIsMade_leavesNone() {
         lockAndLose();
-        kept.lock(LEASE, true);
+        kept.lock();
         ThreadHold second = loseUpToTheRecord();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
@@ -262,11 +262,11 @@ class LossStepsTest extends SteppedResidence {
 
     @Test
     void loss_thatIsUnlockedBeforeItsRecordIsMade_isNoneOfTheNextHold() {
-        kept.lock(LEASE, true);
+        kept.lock();
         ThreadHold first = loseUpToTheRecord();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class);
         assertThat(residence().turn.isFree()).as("the turn is free").isTrue();
-        kept.lock(LEASE, true);
+        kept.lock();
         goOn(first);
         client.losses.lose(residence().lease(), LockLost.Reason.TAKEN);
         redis.del(KEY);
@@ -292,12 +292,12 @@ class LossStepsTest extends SteppedResidence {
     }
 
     private void lossesAreTold(Sync lock, boolean keeps) {
-        lock.lock(LEASE, true);
+        lock.lock();
         client.losses.lose(keeps ? residence().lease() : lock.hold(), LockLost.Reason.TAKEN);
         redis.del(KEY);
-        lock.lock(LEASE, true);
+        lock.lock();
         loseUntold(lock);
-        lock.lock(LEASE, true);
+        lock.lock();
         watch();
         await().until(() -> losses.size() == 2);
         lock.unlock();
@@ -320,11 +320,11 @@ class LossStepsTest extends SteppedResidence {
     @Test
     void secondLoss_thatIsBeingTold_asItsThreadLocksAgain_hasARecordOfItsOwn() {
         lockAndLose();
-        kept.lock(LEASE, true);
+        kept.lock();
         ThreadHold second = loseUpToTheRecord();
         residence().lost(second);
         client.losses.ended(second.lease);
-        kept.lock(LEASE, true);
+        kept.lock();
         // Whoever was about to tell meets an error.
         second.endTelling(false);
         assertThat(latest()).isSameAs(second);
@@ -336,16 +336,16 @@ class LossStepsTest extends SteppedResidence {
 
     @Test
     void secondLoss_ofALockThatIsNotKept_thatIsBeingTold_hasARecordOfItsOwn() {
-        sync.lock(LEASE, true);
+        sync.lock();
         client.losses.lose(sync.hold(), LockLost.Reason.TAKEN);
         redis.del(KEY);
-        sync.lock(LEASE, true);
+        sync.lock();
         Hold second = sync.hold();
         assertThat(second.lose(LockLost.Reason.TAKEN)).isTrue();
         assertThat(second.beginTelling()).isTrue();
         client.localQueue.exit(second.keys(), second.attempt);
         redis.del(KEY);
-        sync.lock(LEASE, true);
+        sync.lock();
         // Whoever was about to tell meets an error.
         second.endTelling(false);
         assertThat(sync.hold().below).isSameAs(second);

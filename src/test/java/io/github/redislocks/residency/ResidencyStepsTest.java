@@ -34,7 +34,7 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void hold_isOverWithTheLease_whoeverLooksFirst() {
-        kept.lock(LEASE, true);
+        kept.lock();
         assertThat(kept.held()).isNotNull();
         assertThat(kept.remainingNanos()).isBetween(29_000 * MILLI, LEASE * MILLI);
         clock.advanceMillis(LEASE);
@@ -47,18 +47,18 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void lease_ofAForcedLock_endsTheHold() {
-        kept.lock(LEASE, true);
+        kept.lock();
         Hold lease = residence().lease();
         assertThat(client.queries().forceUnlock(kept.keys())).isTrue();
         assertThat(lease.isLost()).isTrue();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
     }
 
     @Test
     void triesThatWaitForARelease_areAllAnswered_howeverMany() throws InterruptedException {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         Hold lease = residence().lease();
         assertThat(residence().turn.tryTakeFirst()).as("as who releases it").isTrue();
@@ -79,7 +79,7 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void releaseThatFindsNothing_isALossOfTheThread() {
-        kept.lock(LEASE, true);
+        kept.lock();
         residence().recall(residence().lease().attempt, clock.nanoTime());
         redis.del(KEY);
         clock.advanceMillis(1);
@@ -139,7 +139,7 @@ class ResidencyStepsTest extends SteppedResidence {
     }
 
     private LostWhenSeen keepOneThatIsLostWhenSeen() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         Hold lease = residence().lease();
         residence().ended(lease);
@@ -158,7 +158,7 @@ class ResidencyStepsTest extends SteppedResidence {
     @Test
     void leaseThatIsLostAsAHoldBegins_endsThatAtOnce() {
         LostWhenSeen lease = keepOneThatIsLostWhenSeen();
-        kept.lock(LEASE, true);
+        kept.lock();
         assertThat(lease.seen).isTrue();
         assertThat(residence().turn.isFree()).as("nobody waits for the thread").isTrue();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
@@ -169,7 +169,7 @@ class ResidencyStepsTest extends SteppedResidence {
     /** The watchdog looks at a lease that was lost again and again while a thread unlocks under it. */
     @Test
     void leaseThatIsLostWhileAThreadUnlocks_isEndedInRedisOnce() {
-        kept.lock(LEASE, true);
+        kept.lock();
         ThreadHold local = residence().holding();
         assertThat(local.beginRelease(clock.nanoTime())).isPositive();
         residence().lease().ask(Leased.Asker.WATCHDOG, 0);
@@ -190,10 +190,15 @@ class ResidencyStepsTest extends SteppedResidence {
         assertThat(client.holds.all()).isEmpty();
     }
 
+    /** Another lock object of the lock, with a lease that is not renewed. */
+    private Sync fixed(long millis) {
+        return client.lock("job", false, KEEPING.withFixedLease(Duration.ofMillis(millis)));
+    }
+
     @Test
-    void namedLease_ofAnInnerLock_countsFromThen() {
-        kept.lock(LEASE, true);
-        kept.lock(60_000, false);
+    void fixedLease_ofAnInnerLock_countsFromThen() {
+        kept.lock();
+        fixed(60_000).lock();
         assertThat(kept.remainingNanos()).isGreaterThan(59_000 * MILLI);
         assertThat(redis.pttl(KEY)).isEqualTo(60_000);
         kept.unlock();
@@ -201,10 +206,10 @@ class ResidencyStepsTest extends SteppedResidence {
     }
 
     @Test
-    void namedLease_ofAnInnerTry_thatIsNotGiven_isAnErrorAndNoCount() {
-        kept.lock(LEASE, true);
+    void fixedLease_ofAnInnerTry_thatIsNotGiven_isAnErrorAndNoCount() {
+        kept.lock();
         redis.down(true);
-        assertThatThrownBy(() -> kept.tryLock(60_000, false))
+        assertThatThrownBy(() -> fixed(60_000).tryLock())
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessageContaining("was not entered once more");
         redis.down(false);
@@ -214,19 +219,19 @@ class ResidencyStepsTest extends SteppedResidence {
     }
 
     @Test
-    void namedLease_ofAnInnerLock_isAskedForUntilItIsGiven() {
-        kept.lock(LEASE, true);
+    void fixedLease_ofAnInnerLock_isAskedForUntilItIsGiven() {
+        kept.lock();
         fail(2, "reenter", SteppedClient::unanswered);
-        kept.lock(60_000, false);
+        fixed(60_000).lock();
         assertThat(redis.pttl(KEY)).isEqualTo(60_000);
         assertThat(kept.held().count()).isEqualTo(2);
     }
 
     @Test
-    void namedLease_ofAnInnerLock_thatFindsNoLease_isALoss() {
-        kept.lock(LEASE, true);
+    void fixedLease_ofAnInnerLock_thatFindsNoLease_isALoss() {
+        kept.lock();
         redis.del(KEY);
-        kept.lock(60_000, false);
+        fixed(60_000).lock();
         assertThat(kept.held().count()).isEqualTo(1);
         kept.unlock();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
@@ -236,11 +241,11 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void lockObject_withALongerLease_getsThatOfTheClient() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         clock.advanceMillis(1);
         asked.clear();
-        longer.lock(60_000, true);
+        longer.lock();
         assertThat(asked)
                 .extracting(call -> call.script().name())
                 .as("no lease of its own")
@@ -251,25 +256,25 @@ class ResidencyStepsTest extends SteppedResidence {
         longer.unlock();
         asked.clear();
         clock.advanceMillis(1);
-        kept.lock(LEASE, true);
-        longer.lock(60_000, true);
+        kept.lock();
+        longer.lock();
         assertThat(asked).as("the lease is the longer one").isEmpty();
     }
 
     @Test
     void lockObject_withALongerLease_thatIsNotGiven_meetsAnError() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         clock.advanceMillis(1);
         redis.down(true);
-        assertThatThrownBy(() -> longer.tryLock(60_000, true)).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(() -> longer.tryLock()).isInstanceOf(LockUnavailableException.class);
         assertThat(longer.held()).isNull();
     }
 
     @Test
     void reentry_byALockObjectWithALongerLease_hasThatRenewed() {
-        kept.lock(LEASE, true);
-        longer.lock(60_000, true);
+        kept.lock();
+        longer.lock();
         assertThat(residence().lease().renewedMillis()).isEqualTo(60_000);
         assertThat(longer.remainingNanos()).isGreaterThan(59_000 * MILLI);
         assertThat(kept.held().count()).isEqualTo(2);
@@ -277,19 +282,19 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void leaseThatRedisMayHaveGiven_isReleasedForAsLong() {
-        kept.lock(LEASE, true);
+        kept.lock();
         redis.down(true);
-        assertThatThrownBy(() -> kept.tryLock(3_600_000, false)).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(() -> fixed(3_600_000).tryLock()).isInstanceOf(LockUnavailableException.class);
         assertThat(residence().lease().longestLeaseMillis()).isEqualTo(3_600_000);
         redis.down(false);
         kept.unlock();
         assertThat(residence().lease()).as("not kept for an hour").isNull();
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         clock.advanceMillis(1);
         Sync hours = client.lock("job", false, KEEPING.withLease(Duration.ofHours(2)));
         during("reenter", () -> redis.down(true));
-        assertThatThrownBy(() -> hours.tryLock(7_200_000, true)).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(() -> hours.tryLock()).isInstanceOf(LockUnavailableException.class);
         clock.advanceMillis(7_200_000);
         assertThat(pending("release").isDue(clock.nanoTime()))
                 .as("Redis may still have it")
@@ -298,13 +303,13 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void leaseThatIsLostWhileALongerOneWasNotAnswered_isEndedInRedis() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         Hold lease = residence().lease();
         clock.advanceMillis(1);
         during("reenter", () -> clock.advanceMillis(LEASE));
         fail("reenter", unanswered());
-        assertThat(catchThrowable(() -> longer.tryLock(60_000, true))).isInstanceOf(LockUnavailableException.class);
+        assertThat(catchThrowable(() -> longer.tryLock())).isInstanceOf(LockUnavailableException.class);
         assertThat(lease.lossReason()).isEqualTo(LockLost.Reason.UNCONFIRMED);
         watch();
         assertThat(commands()).contains("leave");
@@ -312,11 +317,11 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void leaseThatWasConfirmed_expires() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         Hold lease = residence().lease();
         clock.advanceMillis(1);
-        longer.lock(60_000, true);
+        longer.lock();
         clock.advanceMillis(60_000);
         assertThat(longer.held()).isNull();
         assertThat(lease.lossReason()).isEqualTo(LockLost.Reason.EXPIRED);
@@ -326,12 +331,12 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void leaseThatWasConfirmed_byARequestOfWhichACopyMayRunLate_isEndedInRedis() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         Hold lease = residence().lease();
         clock.advanceMillis(1);
         answer("reenter", new Reply("OK", List.of()).resentOnce());
-        longer.lock(60_000, true);
+        longer.lock();
         clock.advanceMillis(60_000);
         assertThat(longer.held()).isNull();
         assertThat(lease.lossReason()).isEqualTo(LockLost.Reason.EXPIRED);
@@ -341,7 +346,7 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void leaseThatIsLostWhileARenewalWasNotAnswered_isEndedInRedis() {
-        kept.lock(LEASE, true);
+        kept.lock();
         residence().lease().ask(Leased.Asker.WATCHDOG, 0);
         clock.advanceMillis(LEASE);
         assertThat(kept.held()).isNull();
@@ -352,7 +357,7 @@ class ResidencyStepsTest extends SteppedResidence {
     @Test
     void freshLease_hasNotBeenIdleSinceAnEarlierOne() {
         clock.advanceMillis(Duration.ofHours(2).toMillis());
-        kept.lock(LEASE, true);
+        kept.lock();
         Hold fresh = residence().lease();
         // As if the walk had found it before the thread came to hold it, and went on after that.
         residence().end(residence().holding());
@@ -362,34 +367,33 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void outageThatLastsTooLong_isNoReasonToSayBusy() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         residences.byWaiter(KEY, residence().lease().attempt);
         release(redis.run(pending("release").call(), MILLI));
         assertThat(residence().turn.tryTake()).as("another thread asks").isTrue();
         redis.down(true);
-        assertThatThrownBy(() -> kept.tryLock(LEASE, true)).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(() -> kept.tryLock()).isInstanceOf(LockUnavailableException.class);
         clock.advanceMillis(1);
-        assertThatThrownBy(() -> kept.tryLock(1, LEASE, true)).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(() -> kept.tryLock(1)).isInstanceOf(LockUnavailableException.class);
         residence().turn.end();
     }
 
     @Test
     void outage_whileTheLeaseIsReleased_isNoReasonToSayBusy() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         residences.byWaiter(KEY, residence().lease().attempt);
         assertThat(residence().lease().isReleasing()).isTrue();
         redis.down(true);
-        assertThatThrownBy(() -> client.lock("other", false).tryLock(LEASE, true))
-                .isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(() -> client.lock("other", false).tryLock()).isInstanceOf(LockUnavailableException.class);
         clock.advanceMillis(1);
-        assertThatThrownBy(() -> kept.tryLock(1, LEASE, true)).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(() -> kept.tryLock(1)).isInstanceOf(LockUnavailableException.class);
     }
 
     @Test
     void recall_whileAThreadHasTheTurn_isLeftToThatThread() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         Residence residence = residence();
         long attempt = residence.lease().attempt;
@@ -429,7 +433,7 @@ class ResidencyStepsTest extends SteppedResidence {
 
     /** Has the client keep the lock, and give it up by a release that Redis has not heard of yet. */
     private void keepAndRecall() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         residences.byWaiter(KEY, residence().lease().attempt);
         assertThat(left()).containsExactly("release");
@@ -438,7 +442,7 @@ class ResidencyStepsTest extends SteppedResidence {
     @Test
     void tryOfItsOwn_waitsForTheReleaseUnderWay() throws Exception {
         keepAndRecall();
-        FutureTask<Boolean> tried = new FutureTask<>(() -> kept.tryLock(LEASE, true));
+        FutureTask<Boolean> tried = new FutureTask<>(() -> kept.tryLock());
         Thread trying = new Thread(tried);
         trying.start();
         await().until(() -> tried.isDone() || trying.getState() == Thread.State.TIMED_WAITING);
@@ -451,7 +455,7 @@ class ResidencyStepsTest extends SteppedResidence {
     void tryOfItsOwn_waitsForTheReleaseUnderWay_forACommandTimeoutOnly() throws Exception {
         keepAndRecall();
         asked.clear();
-        FutureTask<Boolean> tried = new FutureTask<>(() -> kept.tryLock(LEASE, true));
+        FutureTask<Boolean> tried = new FutureTask<>(() -> kept.tryLock());
         Thread trying = new Thread(tried);
         trying.start();
         await().until(() -> tried.isDone() || trying.getState() == Thread.State.TIMED_WAITING);
@@ -473,9 +477,9 @@ class ResidencyStepsTest extends SteppedResidence {
         PendingCommand release = pending("release");
         release.failed(unanswered(), clock.nanoTime());
         assertThat(residence().turn.isFree()).isTrue();
-        assertThat(kept.tryLock(LEASE, true)).as("Redis has not released it").isFalse();
+        assertThat(kept.tryLock()).as("Redis has not released it").isFalse();
         release.answered(redis.run(release.call(), MILLI), clock.nanoTime());
-        assertThat(kept.tryLock(LEASE, true)).isTrue();
+        assertThat(kept.tryLock()).isTrue();
         kept.unlock();
     }
 
@@ -490,7 +494,7 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void tryOfAnother_isAnsweredByWhoHasTheTurn() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         Residence residence = residence();
         assertThat(residence.turn.tryTake()).isTrue();
@@ -505,11 +509,11 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void tryOfAnother_whileAThreadComesToHoldIt_isAnsweredThen() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         tryOfAnother();
         clock.advanceMillis(1);
-        kept.lock(LEASE, true);
+        kept.lock();
         assertThat(left()).containsExactly("answer");
         kept.unlock();
     }
@@ -521,13 +525,13 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void tryOfAnother_whileAThreadAsksForATokenAndComesToHoldIt_isAnsweredThen() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         during("reenter", () -> {
             clock.advanceMillis(1);
             tryOfAnother();
         });
-        kept.lock(LEASE, true);
+        kept.lock();
         assertThat(count("reenter")).isEqualTo(1);
         assertThat(left()).containsExactly("answer");
         kept.unlock();
@@ -535,7 +539,7 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void tryOfAnother_whileAThreadReleasesALeaseThatIsOver_isAnsweredBeforeTheThreadAsksAnew() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         clock.advanceMillis(1);
         residence().recall(residence().lease().attempt, clock.nanoTime());
@@ -543,7 +547,7 @@ class ResidencyStepsTest extends SteppedResidence {
         during("release", this::tryOfAnother);
         during("free", this::tryOfAnother);
         during("take", () -> leftThen.addAll(left()));
-        kept.lock(LEASE, true);
+        kept.lock();
         assertThat(leftThen).containsExactly("answer");
         kept.unlock();
     }
@@ -560,12 +564,12 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void lock_underALeaseThatIsOver_releasesItItself() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         clock.advanceMillis(1);
         residence().recall(residence().lease().attempt, clock.nanoTime());
         asked.clear();
-        kept.lock(LEASE, true);
+        kept.lock();
         assertThat(asked.get(0).script().name()).isIn("free", "release");
         assertThat(commands()).isEmpty();
         kept.unlock();
@@ -574,10 +578,10 @@ class ResidencyStepsTest extends SteppedResidence {
     @Test
     void releaseOfALease_saysTheLastToken() {
         for (int round = 0; round < 3; round++) {
-            kept.lock(LEASE, true);
+            kept.lock();
             kept.unlock();
             clock.advanceMicros(100);
-            kept.lock(LEASE, true);
+            kept.lock();
             long token = kept.held().token;
             assertThat(token).isEqualTo(residence().lease().token + 1);
             residence().recall(residence().lease().attempt, clock.nanoTime());
@@ -588,12 +592,12 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void tokenOfTheNextMicrosecond_isWaitedFor_withoutARequest() {
-        kept.lock(LEASE, true);
+        kept.lock();
         clock.moveAtReadings(50);
         asked.clear();
         for (long token = residence().lease().token + 1; token < residence().lease().token + 100; token++) {
             kept.unlock();
-            kept.lock(LEASE, true);
+            kept.lock();
             assertThat(kept.held().token).isEqualTo(token);
         }
         assertThat(asked).isEmpty();
@@ -601,11 +605,11 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void thread_thatHasWaitedForTheTurn_isQueuedUntilItHasTheLock() throws Exception {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         Residence residence = residence();
         assertThat(residence.turn.tryTake()).isTrue();
-        FutureTask<Void> waits = new FutureTask<>(() -> kept.lock(LEASE, true), null);
+        FutureTask<Void> waits = new FutureTask<>(() -> kept.lock(), null);
         Thread thread = new Thread(waits);
         thread.start();
         await().until(residence.turn::isWanted);
@@ -620,12 +624,12 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void thread_thatHasTheTurnAndWaitsInRedis_isOneInTheInspection() throws Exception {
-        other.lock(LEASE, true);
+        other.lock();
         Residence residence = residence();
         assertThat(residence.turn.tryTake()).isTrue();
         FutureTask<Void> waits = new FutureTask<>(
                 () -> {
-                    kept.lock(LEASE, true);
+                    kept.lock();
                     kept.unlock();
                 },
                 null);
@@ -642,12 +646,12 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void tokenThatComesJustAfterItWasWaitedFor_isTaken() {
-        kept.lock(LEASE, true);
+        kept.lock();
         clock.moveAtReadings(1);
         asked.clear();
         for (int i = 0; i < 300; i++) {
             kept.unlock();
-            kept.lock(LEASE, true);
+            kept.lock();
         }
         assertThat(count("release") + count("free")).as("a lease that is good").isZero();
         kept.unlock();
@@ -655,11 +659,11 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void lease_thatIsRecalledInItsSlice_passesToAThreadThatWaits() throws Exception {
-        kept.lock(LEASE, true);
+        kept.lock();
         Hold lease = residence().lease();
         CountDownLatch over = new CountDownLatch(1);
         FutureTask<Hold> waits = new FutureTask<>(() -> {
-            kept.lock(LEASE, true);
+            kept.lock();
             Hold mine = residence().lease();
             over.await();
             kept.unlock();
@@ -685,11 +689,11 @@ class ResidencyStepsTest extends SteppedResidence {
         List<Hold> leases = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
             Sync each = client.lock("job" + i, false, KEEPING);
-            each.lock(LEASE, true);
+            each.lock();
             each.unlock();
             leases.add(residences.of(each.keys(), 1).lease());
         }
-        kept.lock(LEASE, true);
+        kept.lock();
         residence().recall(residence().lease().attempt, clock.nanoTime());
         clock.advanceMillis(2_000);
         fail("release", broken);
@@ -706,7 +710,7 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void recall_ofAnEarlierLease_changesNothing() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         long attempt = residence().lease().attempt;
         residences.byWaiter(KEY, attempt - 1);
@@ -719,7 +723,7 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void closedMailbox_keepsNothing() {
-        kept.lock(LEASE, true);
+        kept.lock();
         client.mailbox.close();
         kept.unlock();
         assertThat(redis.hash(KEY)).as("no client could recall the lock").isEmpty();
@@ -748,7 +752,7 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void leaseThatIsLostAsItsReleaseBegins_isEndedInRedis() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         Hold lease = residence().lease();
         residence().ended(lease);
@@ -757,7 +761,7 @@ class ResidencyStepsTest extends SteppedResidence {
         client.holds.put(other);
         residence().begin(other);
         clock.advanceMillis(1);
-        kept.lock(LEASE, true);
+        kept.lock();
         residence().recall(other.attempt, clock.nanoTime());
         clock.advanceMillis(1);
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("UNCONFIRMED");

@@ -21,7 +21,7 @@ class ToldGivingUpTest extends SteppedResidence {
 
     @Test
     void release_whoseListenersCannotBeTold_isOver() {
-        kept.lock(LEASE, true);
+        kept.lock();
         kept.unlock();
         residences.byWaiter(KEY, residence().lease().attempt);
         PendingCommand release = inside.watchdog().commands().iterator().next();

@@ -21,15 +21,15 @@ class GiveBackErrorTest extends SteppedClient {
     @Test
     void errorWhileAReentryIsUndone_leavesTheOuterHold() {
         begin();
-        others.lock("job2", false).lock(LEASE, true); // the second lock is busy
-        sync.lock(LEASE, true);
+        others.lock("job2", false).lock(); // the second lock is busy
+        sync.lock();
         Hold hold = held(sync);
         SeveralLocks both = client.several(List.of("job", "job2"), false, options());
         during("release_inner", () -> {
             throw new InternalError("of the test");
         });
         WaitLimit limit = both.limitOfTry();
-        assertThatThrownBy(() -> both.acquire(null, limit, true)).isInstanceOf(InternalError.class);
+        assertThatThrownBy(() -> both.acquire(null, limit)).isInstanceOf(InternalError.class);
         assertThat(hold.count()).as("held as often as before the call").isEqualTo(1);
         assertThat(hold.stranded).as("left to the watchdog, which releases it").isFalse();
         watch();

@@ -30,13 +30,13 @@ class SettingsTest {
 
     @Test
     void lease_limits_areInclusive() {
-        assertThat(Settings.checkLease(Duration.ofMillis(100))).isEqualTo(100);
-        assertThat(Settings.checkLease(Duration.ofHours(24))).isEqualTo(86_400_000);
+        assertThat(SECONDS.withLease(Duration.ofMillis(100)).leaseMillis()).isEqualTo(100);
+        assertThat(SECONDS.withLease(Duration.ofHours(24)).leaseMillis()).isEqualTo(86_400_000);
         assertThatIllegalArgumentException().isThrownBy(() -> Settings.checkLease(Duration.ofNanos(99_999_999)));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Settings.checkLease(Duration.ofHours(24).plusNanos(1)))
                 .withMessageContaining("24 h")
-                .withMessageContaining("watchdog");
+                .withMessageContaining("renewed for as long as a hold lasts");
     }
 
     @Test

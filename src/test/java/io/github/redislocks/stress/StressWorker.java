@@ -1,5 +1,7 @@
 package io.github.redislocks.stress;
 
+import static io.github.redislocks.FixedLease.fixed;
+
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockOptions;
@@ -210,7 +212,7 @@ final class StressWorker {
                 return lock.tryLock();
             }
             if (what < 70) {
-                return lock.tryLock(Duration.ofMillis(random.nextInt(300)), Duration.ofSeconds(10));
+                return fixed(lock, Duration.ofSeconds(10)).tryLock(Duration.ofMillis(random.nextInt(300)));
             }
             return lock.tryLock(random.nextInt(300), TimeUnit.MILLISECONDS);
         }

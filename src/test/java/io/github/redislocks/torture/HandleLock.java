@@ -33,7 +33,7 @@ final class HandleLock implements TestLock {
 
     @Override
     public boolean acquire(Way way) throws InterruptedException {
-        LockOptions wanted = way.isRenewed() ? options : options.fixedLease(TestLocks.NAMED_LEASE);
+        LockOptions wanted = way.isRenewed() ? options : options.fixedLease(TestLocks.FIXED_LEASE);
         if (way.limit >= 0) {
             Optional<LockHandle> got = locks.reentrantLock(name, wanted).tryAcquire(Duration.ofNanos(way.limit));
             held = got.orElse(null);

@@ -1,5 +1,7 @@
 package io.github.redislocks.torture;
 
+import static io.github.redislocks.FixedLease.fixed;
+
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockOptions;
 import io.github.redislocks.MultiLockHandle;
@@ -52,7 +54,7 @@ interface TestLocks extends AutoCloseable {
     Duration LEASE = Duration.ofSeconds(3);
 
     /** The lease of holds that name one. */
-    Duration NAMED_LEASE = Duration.ofSeconds(2);
+    Duration FIXED_LEASE = Duration.ofSeconds(2);
 
     TestLock lock(String name, boolean fair);
 
@@ -120,12 +122,12 @@ interface TestLocks extends AutoCloseable {
                 switch (way) {
                     case LOCK -> lock.lock();
                     case INTERRUPTIBLY -> lock.lockInterruptibly();
-                    case LEASED -> lock.lock(NAMED_LEASE);
+                    case LEASED -> fixed(lock, FIXED_LEASE).lock();
                     case TIMED -> {
                         return lock.tryLock(way.limit, TimeUnit.NANOSECONDS);
                     }
                     case LEASED_TIMED -> {
-                        return lock.tryLock(Duration.ofNanos(way.limit), NAMED_LEASE);
+                        return fixed(lock, FIXED_LEASE).tryLock(Duration.ofNanos(way.limit));
                     }
                     case TRY -> {
                         return lock.tryLock();

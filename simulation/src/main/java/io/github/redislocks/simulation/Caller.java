@@ -186,6 +186,11 @@ final class Caller {
                 : client.locks.reentrantLock(lockName);
     }
 
+    private FencedLock fixed(String lockName, Duration lease) {
+        LockOptions options = LockOptions.defaults().fair(scenario.isFair()).fixedLease(lease);
+        return client.locks.reentrantLock(lockName, options);
+    }
+
     private Operation operation() {
         Operation operation = random.of(scenario.operations);
         boolean breaks = operation == Operation.FORCE || operation == Operation.DELETE;
@@ -223,7 +228,7 @@ final class Caller {
             }
             case LOCK_WITH_LEASE -> {
                 waitsFor = lockName;
-                lock.lock(lease);
+                fixed(lockName, lease).lock();
                 use(lock, numbers);
             }
             case LOCK_INTERRUPTIBLY -> {
@@ -232,7 +237,7 @@ final class Caller {
                 use(lock, numbers);
             }
             case TRY_WITH_LEASE -> {
-                if (timed(lockName, wait, LATE_NANOS, () -> lock.tryLock(wait, lease))) {
+                if (timed(lockName, wait, LATE_NANOS, () -> fixed(lockName, lease).tryLock(wait))) {
                     use(lock, numbers);
                 }
             }
@@ -626,7 +631,7 @@ final class Caller {
         if (numbers.oneIn(2)) {
             lock.lock();
         } else {
-            lock.lock(Duration.ofMillis(numbers.between(100, 3000)));
+            fixed(lock.getName(), Duration.ofMillis(numbers.between(100, 3000))).lock();
         }
         try {
             sleep(numbers.between(1_000, 5 * MILLISECOND));

@@ -52,6 +52,8 @@ class InMemoryLocksTest {
     private final RedisLocks locks = memory.client();
     private final RedisLocks others = memory.newClient();
     private final RedisReentrantLock lock = locks.reentrantLock("job");
+    private final RedisReentrantLock tenSeconds =
+            locks.reentrantLock("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(10)));
     private final RedisReentrantLock other = others.reentrantLock("job");
 
     @AfterEach
@@ -105,8 +107,8 @@ class InMemoryLocksTest {
     }
 
     @Test
-    void advance_beyondANamedLease_losesTheLock() {
-        lock.lock(Duration.ofSeconds(10));
+    void advance_beyondAFixedLease_losesTheLock() {
+        tenSeconds.lock();
         memory.advance(Duration.ofSeconds(9));
         assertThat(lock.isHeldByCurrentThread()).isTrue();
         memory.advance(Duration.ofMillis(1_001));
@@ -323,7 +325,7 @@ class InMemoryLocksTest {
     @Test
     void stopClock_timeStandsStill_untilItIsMoved() {
         memory.stopClock();
-        lock.lock(Duration.ofSeconds(10));
+        tenSeconds.lock();
         Duration left = lock.remainingLease();
         assertThat(lock.remainingLease()).isEqualTo(left);
         memory.advance(Duration.ofSeconds(3));

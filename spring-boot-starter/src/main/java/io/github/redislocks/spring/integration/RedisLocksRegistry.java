@@ -77,7 +77,7 @@ public final class RedisLocksRegistry
      */
     @Override
     public DistributedLock obtain(Object lockKey) {
-        return new RegisteredLock(fencedLock(lockKey));
+        return new RegisteredLock(fencedLock(lockKey), ttl -> leasedLock(lockKey, ttl));
     }
 
     /**
@@ -87,6 +87,10 @@ public final class RedisLocksRegistry
      */
     public FencedLock fencedLock(Object lockKey) {
         return lock(lockKey, OPTIONS);
+    }
+
+    private FencedLock leasedLock(Object lockKey, Duration ttl) {
+        return lock(lockKey, OPTIONS.fixedLease(ttl));
     }
 
     private FencedLock lock(Object lockKey, LockOptions options) {
@@ -127,7 +131,7 @@ public final class RedisLocksRegistry
      */
     @Override
     public void renewLock(Object lockKey, Duration ttl) {
-        renew(lock(lockKey, OPTIONS.fixedLease(ttl)));
+        renew(leasedLock(lockKey, ttl));
     }
 
     private static void renew(FencedLock lock) {

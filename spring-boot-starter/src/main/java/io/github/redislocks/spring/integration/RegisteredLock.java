@@ -4,15 +4,18 @@ import io.github.redislocks.FencedLock;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
+import java.util.function.Function;
 import org.springframework.integration.support.locks.DistributedLock;
 
-/** A lock of Spring Integration. Its methods with a time to live call the methods with a lease. */
+/** A lock of Spring Integration. A call with a time to live is made on a lock object with that fixed lease. */
 final class RegisteredLock implements DistributedLock {
 
     private final FencedLock fenced;
+    private final Function<Duration, FencedLock> withTtl;
 
-    RegisteredLock(FencedLock fenced) {
+    RegisteredLock(FencedLock fenced, Function<Duration, FencedLock> withTtl) {
         this.fenced = fenced;
+        this.withTtl = withTtl;
     }
 
     @Override
@@ -22,7 +25,7 @@ final class RegisteredLock implements DistributedLock {
 
     @Override
     public void lock(Duration ttl) {
-        fenced.lock(ttl);
+        withTtl.apply(ttl).lock();
     }
 
     @Override
@@ -42,7 +45,7 @@ final class RegisteredLock implements DistributedLock {
 
     @Override
     public boolean tryLock(Duration waitTime, Duration ttl) throws InterruptedException {
-        return fenced.tryLock(waitTime, ttl);
+        return withTtl.apply(ttl).tryLock(waitTime);
     }
 
     @Override
