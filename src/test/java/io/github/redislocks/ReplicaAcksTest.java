@@ -52,7 +52,7 @@ class ReplicaAcksTest extends FakeTime {
                 .hasFieldOrPropertyWithValue("reason", LockUnavailableException.Reason.TOO_FEW_REPLICAS)
                 .hasMessageContaining("1 of the 2 replicas")
                 .hasMessageContaining("within 500 ms")
-                .hasMessageContaining("want fewer by replicaAcks"));
+                .hasMessageContaining("set a smaller replicaAcks"));
         return Duration.ofNanos(clock.nanoTime() - began);
     }
 

@@ -85,9 +85,10 @@ public final class LockEngine {
      */
     public void checkLines(String what) {
         if (!redis.hasLines()) {
-            throw new UnsupportedOperationException("A quorum offers no " + what + ": they need one line in which all"
-                    + " waiters stand in one order, and each master of a quorum has its own. Use a single server, Sentinel or"
-                    + " a cluster for them.");
+            throw new UnsupportedOperationException(
+                    "A quorum offers no " + what + ": they need one queue of all waiters, and"
+                            + " each master of a quorum has a queue of its own. Use a single server, Sentinel or"
+                            + " a cluster for them.");
         }
     }
 }

@@ -232,7 +232,7 @@ public final class MonitoredRedis {
         events.log()
                 .add(() -> Loggers.CONNECTION.warn(
                         "Redis at {}: {}. Until more do, no lock can be acquired, and holds end at their deadlines."
-                                + " Check the replicas and the links to them, or want fewer by replicaAcks.",
+                                + " Check the replicas and the links to them, or set a smaller replicaAcks.",
                         server,
                         tooFew(reply)));
     }

@@ -141,7 +141,7 @@ public final class UnavailableMessages {
         if (cause instanceof RedisException.Unacknowledged) {
             return ": at Redis at " + redis.address() + " only " + cause.getMessage() + ", and that for "
                     + triedNanos / 1_000_000 + " ms. " + consequence
-                    + " Check the replicas and the links to them, or want fewer by replicaAcks.";
+                    + " Check the replicas and the links to them, or set a smaller replicaAcks.";
         }
         if (ServerRequirements.isElsewhere(cause)) {
             return ". " + ServerRequirements.tooSmall(redis.address()) + ' ' + consequence;

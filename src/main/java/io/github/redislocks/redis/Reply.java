@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record Reply(String code, List<Object> values, boolean resent, int acks) {
 
-    /** The code of the answer for a server that has nothing that concerns the call, and so was not asked. */
+    /** The code of the answer for a server that was not asked, since it has nothing that concerns the call. */
     public static final String UNASKED = "UNASKED";
 
     public Reply {

@@ -33,7 +33,7 @@ public sealed interface Request {
     /** A request that wants the lock. */
     sealed interface Wanting extends OfAttempt {
 
-        /** In ms. */
+        /** The lease, in ms. */
         long leaseMillis();
 
         /** How long, in ms, a place that is taken if the lock is busy lasts; 0 to take none. */
@@ -48,7 +48,7 @@ public sealed interface Request {
     /** A request that prolongs a hold, for a lease from now on. */
     sealed interface Keeping extends OfAttempt {
 
-        /** In ms. */
+        /** The lease, in ms. */
         long leaseMillis();
     }
 

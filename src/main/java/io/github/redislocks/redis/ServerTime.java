@@ -10,8 +10,8 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class ServerTime {
 
     /**
-     * The last known time, 0 if none is known, and when the request was sent whose reply had this time. Replies to
-     * earlier requests do not count.
+     * The last known time (0 if none is known), and when the request was sent that brought it. Replies to earlier
+     * requests do not count.
      */
     private record Seen(long micros, long sentNanos) {}
 

@@ -144,8 +144,8 @@ public abstract class Held extends HoldKey implements LossSubject {
     }
 
     /**
-     * Returns true if it is held or being released. Reads the state once: two reads could miss a release that is
-     * refused between them, after which it is held again.
+     * Returns true if the possession is held or being released. Reads the state once: between two reads, a refused
+     * release could make a possession that is being released a held one again.
      */
     public boolean isOpenOrReleasing() {
         long now = state;

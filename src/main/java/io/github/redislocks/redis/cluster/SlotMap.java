@@ -45,7 +45,7 @@ public final class SlotMap {
 
     /**
      * The map with the claims of a node's view; this same object if they change nothing. Two masters may claim a slot
-     * with the same epoch, for instance after a CLUSTER FAILOVER TAKEOVER on one side of a split cluster; if both live
+     * with the same epoch, for instance after a CLUSTER FAILOVER TAKEOVER on one side of a split cluster; if both live,
      * they soon agree on a greater epoch. Until then the known master stays, unless it is silent.
      */
     public SlotMap with(ClusterView view, Predicate<ClusterNode> silent) {
