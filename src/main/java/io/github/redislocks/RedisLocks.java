@@ -226,7 +226,7 @@ public final class RedisLocks implements Locks {
      * Condition. Asks no server.
      */
     public long countWaitingCalls() {
-        return client.attempts.count();
+        return client.countWaitingCalls();
     }
 
     /**

@@ -286,8 +286,9 @@ public final class RedisLocksBuilder {
      * Sets after which time a wait for a lock is logged, as a warning of the logger {@code io.github.redislocks.slow}
      * that names the holder. The client asks Redis for the holder in the background. Each wait is logged once at most.
      * For each lock there is at most one warning in this time, which stands for all threads of this client that wait
-     * for the lock. A {@link Leadership} that waits for its turn to lead is logged as well. The watchdog runs at least
-     * once in this time.
+     * for the lock. A {@link Leadership} that waits for its turn to lead is logged as well. A thread that waits while
+     * another thread of this client holds a lock by {@link #residency residency} is not: {@link #slowHold} logs the
+     * holder. The watchdog runs at least once in this time.
      *
      * @param time 10 ms to 24 h; zero, the default, to log none
      * @throws IllegalArgumentException if it is shorter or longer

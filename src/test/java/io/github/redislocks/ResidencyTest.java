@@ -749,6 +749,55 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
+    void threadsThatWait_areCounted_behindAThreadAndInRedis() throws Exception {
+        RedisReentrantLock second = others.reentrantLock("job2");
+        second.lock();
+        lock.lock();
+        List<CompletableFuture<Boolean>> waiters = new ArrayList<>();
+        for (RedisReentrantLock wanted : List.of(lock, lock, locks.reentrantLock("job2"))) {
+            waiters.add(elsewhere(() -> {
+                wanted.lock();
+                return unlocked(wanted);
+            }));
+        }
+        await().until(() -> lock.getQueueLength() == 2 && !inside.attempts().isEmpty());
+        settle();
+        assertThat(locks.countWaitingCalls()).isEqualTo(3);
+        assertThat(locks.waitedForNames()).containsExactly("job", "job2");
+        assertThat(others.countWaitingCalls()).isZero();
+        lock.unlock();
+        second.unlock();
+        passUntil(() -> waiters.stream().allMatch(CompletableFuture::isDone));
+        assertThat(locks.countWaitingCalls()).isZero();
+        assertThat(locks.waitedForNames()).isEmpty();
+    }
+
+    @Test
+    void threadThatWaitsForTheTurnAndThenInRedis_isOneWaitingCall() throws Exception {
+        lock.lock();
+        CompletableFuture<Boolean> here = elsewhere(() -> {
+            lock.lock();
+            return unlocked(lock);
+        });
+        await().until(lock::hasQueuedThreads);
+        CountDownLatch over = new CountDownLatch(1);
+        CompletableFuture<Boolean> there = elsewhere(() -> {
+            other.lock();
+            over.await();
+            return unlocked(other);
+        });
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        clock.advanceMillis(2);
+        lock.unlock();
+        passUntil(() -> !others.heldNames().isEmpty() && !inside.attempts().isEmpty());
+        assertThat(locks.countWaitingCalls()).isOne();
+        assertThat(locks.waitedForNames()).containsExactly("job");
+        over.countDown();
+        passUntil(() -> here.isDone() && there.isDone());
+    }
+
+    @Test
     void threadThatDies_losesIt() throws Exception {
         Thread dying = new Thread(lock::lock);
         dying.start();

@@ -344,10 +344,17 @@ public final class LockClient {
     /** The names of the locks that calls of this client want. */
     public SortedSet<String> waitedForNames() {
         SortedSet<String> names = new TreeSet<>();
-        for (Attempt attempt : attempts.all()) {
-            names.add(attempt.keys.name());
-        }
+        residences.waiting().values().forEach(keys -> names.add(keys.name()));
+        attempts.all().forEach(attempt -> names.add(attempt.keys.name()));
         return names;
+    }
+
+    /** The number of calls of this client that want a lock. */
+    public long countWaitingCalls() {
+        // A thread that has got a turn after a wait may have an attempt as well.
+        Set<Thread> waiting = residences.waiting().keySet();
+        attempts.all().forEach(attempt -> waiting.remove(attempt.owner.thread()));
+        return (long) waiting.size() + attempts.count();
     }
 
     /** The number of lock names whose last token Redis remembers. */

@@ -35,7 +35,9 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -144,6 +146,17 @@ public final class Residences implements Wanted, Task {
     public Collection<Thread> queuedThreads(LockKeys keys) {
         Residence residence = known(keys.lock());
         return residence == null ? List.of() : residence.turn.queuedThreads();
+    }
+
+    /** The threads that wait for a turn, or have got it after a wait and ask Redis, and what they wait for. */
+    public Map<Thread, LockKeys> waiting() {
+        Map<Thread, LockKeys> waiting = new HashMap<>();
+        for (Residence residence : byLock.asMap().values()) {
+            for (Thread thread : residence.turn.queuedThreads()) {
+                waiting.put(thread, residence.keys);
+            }
+        }
+        return waiting;
     }
 
     /** Completes the holder that Redis names: if it is this client, names the thread that holds the lock. */
