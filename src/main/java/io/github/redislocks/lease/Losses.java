@@ -21,6 +21,11 @@ import org.jspecify.annotations.Nullable;
 /** Decides whether holds are still valid. After a loss, passes on the local turn and notifies the listeners, once. */
 public final class Losses {
 
+    /** The pause before a report that failed is tried again. */
+    static final long UNTOLD_NANOS = 100_000_000;
+    /** The time between two checks whether the thread of a lost hold is still alive. */
+    static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
+
     private final Clock clock;
     private final Turns turns;
     final EventNotifier events;
@@ -115,6 +120,11 @@ public final class Losses {
         } finally {
             hold.endTelling(done);
         }
+    }
+
+    /** When to look again at the record of a loss whose thread is alive. */
+    public static long nextLook(Held lost, long now) {
+        return now + (lost.isUntold() ? UNTOLD_NANOS : LOOK_AGAIN_NANOS);
     }
 
     /** Whether lost holds have still to be ended in Redis. */

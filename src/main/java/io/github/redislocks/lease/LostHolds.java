@@ -7,11 +7,6 @@ import java.util.Comparator;
 /** The records of holds that were lost, until their owners have unlocked or have ended. Used by the watchdog only. */
 final class LostHolds {
 
-    /** The pause before a report that failed is tried again. */
-    private static final long UNTOLD_NANOS = 100_000_000;
-    /** The time between two checks whether the thread of a lost hold is still alive. */
-    static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
-
     private final Holds holds;
     private final Losses losses;
     private final int remembered;
@@ -37,7 +32,7 @@ final class LostHolds {
             return Long.MAX_VALUE;
         }
         hold.lossSeen(now);
-        return now + (hold.isUntold() ? UNTOLD_NANOS : LOOK_AGAIN_NANOS);
+        return Losses.nextLook(hold, now);
     }
 
     /**
@@ -49,7 +44,7 @@ final class LostHolds {
             return Long.MAX_VALUE;
         }
         losses.ended(hold.below);
-        return now + UNTOLD_NANOS;
+        return now + Losses.UNTOLD_NANOS;
     }
 
     /** Begins an inspection. */

@@ -226,7 +226,7 @@ public final class Renewals implements Task {
             }
             // A hold that is being released is inspected again later: an error may end the release without waking the
             // watchdog.
-            lookAt(hold.isLost() ? lostHolds.inspect(hold, now) : now + LostHolds.LOOK_AGAIN_NANOS);
+            lookAt(hold.isLost() ? lostHolds.inspect(hold, now) : now + Losses.LOOK_AGAIN_NANOS);
             return true;
         }
 

@@ -21,11 +21,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ThreadLosses {
 
-    /** The time until an incomplete notification is tried again. */
-    private static final long UNTOLD_NANOS = 100_000_000;
-    /** The time between two checks whether the threads are still alive. */
-    private static final long LOOK_AGAIN_NANOS = 60_000_000_000L;
-
     private final Losses losses;
     /** The latest record of each thread and lock, which refers to the one before. */
     private final ConcurrentMap<HoldKey, ThreadHold> latest = new ConcurrentHashMap<>();
@@ -137,7 +132,7 @@ public final class ThreadLosses {
         long next = Long.MAX_VALUE;
         for (ThreadHold lost : latest.values()) {
             if (lost.owner.isAlive()) {
-                next = Math.min(next, now + (lost.isUntold() ? UNTOLD_NANOS : LOOK_AGAIN_NANOS));
+                next = Math.min(next, Losses.nextLook(lost, now));
             } else {
                 replace(lost, null);
             }
