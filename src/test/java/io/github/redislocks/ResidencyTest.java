@@ -370,6 +370,28 @@ class ResidencyTest extends FakeTime {
         assertThat(losses).isEmpty();
     }
 
+    @Test
+    void leases_besideManyHoldsOfLocksThatAreNotKept_wakeNobody() {
+        for (int i = 0; i < 2 * MOST; i++) {
+            locks.reentrantLock("plain-" + i, PLAIN.residency(Duration.ZERO)).lock();
+        }
+        settle();
+        Thread watchdog = inside.watchdog().threads().get(0);
+        long before = clock.parks(watchdog);
+        for (int i = 0; i < MOST / 2; i++) {
+            useOnce(i);
+        }
+        settle();
+        // Each settle() wakes it itself.
+        long woken = clock.parks(watchdog) - before;
+        before = clock.parks(watchdog);
+        for (int i = 0; i < MOST / 2; i++) {
+            pass(1);
+        }
+        settle();
+        assertThat(woken).isLessThanOrEqualTo(clock.parks(watchdog) - before + 3);
+    }
+
     private RedisReentrantLock useOnce(int number) {
         RedisReentrantLock one = locks.reentrantLock("many-" + number);
         one.lock();

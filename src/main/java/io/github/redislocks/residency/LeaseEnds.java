@@ -264,11 +264,12 @@ final class LeaseEnds {
                     losses.ended(lease);
                 }
                 holds.remove(lease);
+                // Forget the lease after its hold: if an error keeps the hold, the release is continued.
+                residence.ended(lease);
                 if (inGoodOrder) {
                     publish(event);
                 }
             } finally {
-                residence.ended(lease);
                 if (residence.released(lease)) {
                     turnEnded(residence);
                 }

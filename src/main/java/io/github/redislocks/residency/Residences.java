@@ -71,6 +71,8 @@ public final class Residences implements Wanted, Task {
     final Watchdog watchdog;
     final EventNotifier events;
     private final AtomicLong numbers = new AtomicLong();
+    /** How many leases the last inspection has left without use, and how many have begun since. */
+    private final AtomicLong idle = new AtomicLong();
     /**
      * The residences by the key of the lock. An entry lasts as long as a lock object or a lease refers to the
      * residence.
@@ -250,14 +252,15 @@ public final class Residences implements Wanted, Task {
             return Long.MAX_VALUE;
         }
         Walk walk = new Walk(now);
-        try {
-            // An error at one lease must not keep the others from being looked at.
-            Steps.forEach(all(), walk::inspect);
-            walk.giveUpOldest();
-        } finally {
-            walk.together.leave();
-        }
-        return Math.min(walk.next, threadLosses.inspect(now));
+        idle.set(0);
+        // An error at one lease must keep neither the others nor the losses from being looked at.
+        new Steps(
+                        () -> Steps.forEach(all(), walk::inspect),
+                        walk::giveUpOldest,
+                        walk.together::leave,
+                        () -> walk.lookAt(threadLosses.inspect(now)))
+                .run();
+        return walk.next;
     }
 
     /** An inspection of all leases. */
@@ -273,13 +276,17 @@ public final class Residences implements Wanted, Task {
             this.now = now;
         }
 
+        void lookAt(long nanos) {
+            next = Math.min(next, nanos);
+        }
+
         void inspect(Residence residence) {
             Hold lease = residence.lease();
             if (lease == null) {
                 return;
             }
             if (lease.isOpen()) {
-                next = Math.min(next, look(residence, lease, now));
+                lookAt(look(residence, lease, now));
             }
             if (residence.holding() != null || residence.turn.isWanted()) {
                 return;
@@ -291,7 +298,7 @@ public final class Residences implements Wanted, Task {
             if (end <= now || !lease.isOpen() || ends.reason(residence, lease) != null) {
                 ends.giveUpIfIdle(residence, end <= now ? LockGivenUp.Reason.IDLE : null, together);
             } else {
-                next = Math.min(next, end);
+                lookAt(end);
                 kept.add(new Kept(residence, since));
             }
         }
@@ -299,9 +306,11 @@ public final class Residences implements Wanted, Task {
         /** Gives up what has been kept longest, if more is kept than may be. */
         void giveUpOldest() {
             int most = settings.maxResident();
-            if (kept.size() > most) {
+            int surplus = kept.size() > most ? kept.size() - most + most / PART : 0;
+            idle.addAndGet(kept.size() - surplus);
+            if (surplus > 0) {
                 kept.sort(Comparator.comparingLong(Kept::sinceNanos));
-                for (Kept oldest : kept.subList(0, kept.size() - most + most / PART)) {
+                for (Kept oldest : kept.subList(0, surplus)) {
                     ends.giveUpIfIdle(oldest.residence, LockGivenUp.Reason.TOO_MANY, together);
                 }
             }
@@ -333,7 +342,7 @@ public final class Residences implements Wanted, Task {
     /** Notes that a thread has acquired a lease: now there may be too many, so that unused ones have to be given up. */
     void begun(Hold lease) {
         long lookNanos = lease.acquiredNanos + Timing.heartbeatMillis(lease.leaseMillis()) * 1_000_000;
-        watchdog.wakeAt(holds.count() > settings.maxResident() ? 0 : lookNanos);
+        watchdog.wakeAt(idle.incrementAndGet() > settings.maxResident() ? 0 : lookNanos);
     }
 
     /** A residence whose lock no thread has had since {@code sinceNanos}. */

@@ -88,6 +88,8 @@ abstract class ThreadLock extends Sync {
         if (made == null) {
             residence.turn.end();
         } else {
+            // End the hold before the turn: no query finds the hold valid any more, and no loss of it is reported.
+            made.beginRelease(made.acquiredNanos);
             residence.end(made);
         }
         ends.turnEnded(residence);

@@ -12,11 +12,9 @@ import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.client.SteppedClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Leased;
 import io.github.redislocks.state.Settings;
-import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -89,24 +87,6 @@ class ResidencyStepsTest extends SteppedResidence {
         assertThat(residence().turn.tryTakeFirst()).as("the turn is free").isTrue();
     }
 
-    /** A lease that is there in place of another. */
-    private abstract static class CopiedLease extends Hold {
-
-        CopiedLease(Hold lease) {
-            super(
-                    new Attempt(
-                            lease.attempt,
-                            lease.keys(),
-                            lease.owner,
-                            new Attempt.Request(LEASE, true, false),
-                            WaitLimit.endless()),
-                    new Attempt.Grant(lease.token, false, lease.deadlineNanos(), lease.turnStartNanos, true),
-                    lease.acquiredNanos,
-                    Long.MAX_VALUE,
-                    null);
-        }
-    }
-
     /** A lease that is lost, once, when it has just been found open. */
     private final class LostWhenSeen extends CopiedLease {
 
@@ -138,26 +118,13 @@ class ResidencyStepsTest extends SteppedResidence {
         }
     }
 
-    private LostWhenSeen keepOneThatIsLostWhenSeen() {
-        kept.lock();
-        kept.unlock();
-        Hold lease = residence().lease();
-        residence().ended(lease);
-        client.holds.forget(lease);
-        LostWhenSeen other = new LostWhenSeen(lease);
-        client.holds.put(other);
-        residence().begin(other);
-        clock.advanceMillis(1);
-        return other;
-    }
-
     /**
      * The thread that declares the loss does not see the new hold yet, whose thread has just seen that the lease is
      * open.
      */
     @Test
     void leaseThatIsLostAsAHoldBegins_endsThatAtOnce() {
-        LostWhenSeen lease = keepOneThatIsLostWhenSeen();
+        LostWhenSeen lease = keepInstead(LostWhenSeen::new);
         kept.lock();
         assertThat(lease.seen).isTrue();
         assertThat(residence().turn.isFree()).as("nobody waits for the thread").isTrue();
@@ -404,31 +371,6 @@ class ResidencyStepsTest extends SteppedResidence {
         residences.ends.turnEnded(residence);
         assertThat(residence.lease().isReleasing()).isTrue();
         assertThat(commands()).containsExactly("release");
-    }
-
-    private PendingCommand pending(String script) {
-        for (PendingCommand command : client.watchdog.commands()) {
-            if (!command.isDone() && command.call().script().name().equals(script)) {
-                return command;
-            }
-        }
-        throw new AssertionError(commands());
-    }
-
-    /** The scripts of the pending commands that are not done. */
-    private List<String> left() {
-        List<String> left = new ArrayList<>();
-        for (PendingCommand command : client.watchdog.commands()) {
-            if (!command.isDone()) {
-                left.add(command.call().script().name());
-            }
-        }
-        return left;
-    }
-
-    /** Has the release in the background answered. */
-    private void release(Reply reply) {
-        pending("release").answered(reply, clock.nanoTime());
     }
 
     /** Has the client keep the lock, and give it up by a release that Redis has not heard of yet. */
@@ -685,30 +627,6 @@ class ResidencyStepsTest extends SteppedResidence {
     }
 
     @Test
-    void releaseThatIsContinued_andMeetsAnError_costsNoLeaseItsHeartbeat() {
-        List<Hold> leases = new ArrayList<>();
-        for (int i = 0; i < 20; i++) {
-            Sync each = client.lock("job" + i, false, KEEPING);
-            each.lock();
-            each.unlock();
-            leases.add(residences.of(each.keys(), 1).lease());
-        }
-        kept.lock();
-        residence().recall(residence().lease().attempt, clock.nanoTime());
-        clock.advanceMillis(2_000);
-        fail("release", broken);
-        assertThatThrownBy(kept::unlock).isSameAs(broken);
-        long now = clock.nanoTime();
-        clock.failReadings(1, 1);
-        assertThatThrownBy(() -> residences.inspect(now, now, (key, job) -> {})).isInstanceOf(InternalError.class);
-        clock.heal();
-        assertThat(leases).extracting(Hold::nextRenewalNanos).containsOnly(now);
-        residences.inspect(now, now, (key, job) -> {});
-        assertThat(left()).containsExactly("release");
-        assertThat(client.holds.all()).hasSize(20);
-    }
-
-    @Test
     void recall_ofAnEarlierLease_changesNothing() {
         kept.lock();
         kept.unlock();
@@ -752,15 +670,7 @@ class ResidencyStepsTest extends SteppedResidence {
 
     @Test
     void leaseThatIsLostAsItsReleaseBegins_isEndedInRedis() {
-        kept.lock();
-        kept.unlock();
-        Hold lease = residence().lease();
-        residence().ended(lease);
-        client.holds.forget(lease);
-        LostAtRelease other = new LostAtRelease(lease);
-        client.holds.put(other);
-        residence().begin(other);
-        clock.advanceMillis(1);
+        LostAtRelease other = keepInstead(LostAtRelease::new);
         kept.lock();
         residence().recall(other.attempt, clock.nanoTime());
         clock.advanceMillis(1);
