@@ -411,6 +411,21 @@ class HandledWorkTest extends FakeTime {
         assertThat(result).isCancelled();
     }
 
+    /** Nobody would release the lock. */
+    @Test
+    void callWithHandleAsync_thatCannotFollowItsAcquisition_cancelsIt() {
+        CompletableFuture<LockHandle> deaf = new CompletableFuture<>() {
+            @Override
+            public CompletableFuture<LockHandle> whenComplete(
+                    BiConsumer<? super LockHandle, ? super Throwable> action) {
+                throw new OutOfMemoryError("of the test");
+            }
+        };
+        assertThatThrownBy(() -> HandledWork.start(deaf, held -> CompletableFuture.completedFuture("done")))
+                .isInstanceOf(OutOfMemoryError.class);
+        assertThat(deaf).isCancelled();
+    }
+
     @Test
     void callWithHandleAsync_ofAStageThatTakesNoDependents_failsAndReleases() {
         CompletionStage<String> deaf = new CompletableFuture<>() {

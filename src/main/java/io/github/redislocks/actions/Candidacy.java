@@ -60,6 +60,8 @@ public final class Candidacy extends Agenda.Matter {
     private final Set<Thread> awaiting = ConcurrentHashMap.newKeySet();
 
     private volatile boolean closing;
+    /** Whether the first request was made, or has failed. Before that the candidacy takes no step. */
+    private volatile boolean begun;
     /** The present term: from the start of its thread until its lock has been released. */
     private volatile @Nullable Term term;
 
@@ -137,8 +139,11 @@ public final class Candidacy extends Agenda.Matter {
         try {
             asked = electorate.ask().get();
         } finally {
-            // A candidate that could not ask ends with its first step.
-            closing |= asked == null;
+            if (asked == null) {
+                // A candidate that could not ask ends with its first step.
+                closing = true;
+            }
+            begun = true;
             news();
         }
     }
@@ -167,6 +172,9 @@ public final class Candidacy extends Agenda.Matter {
 
     @Override
     protected long goOn(long now) {
+        if (!begun) {
+            return Agenda.NEWS_ONLY;
+        }
         Term last = term;
         if (last != null) {
             if (!last.isOver()) {

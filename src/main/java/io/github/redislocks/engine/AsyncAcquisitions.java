@@ -282,12 +282,15 @@ public final class AsyncAcquisitions {
 
         /** After an error: leaves the attempt, and a hold that the caller will not get, to the watchdog. */
         private void strand() {
-            // Strand the acquisition first: it notes that a request may have run, which the watchdog needs to know.
-            if (acquisition != null) {
-                acquisition.strand();
-            }
-            if (attempt != null) {
-                handoff.strand(attempt);
+            try {
+                // Strand the acquisition first: it notes that a request may have run, which the watchdog needs to know.
+                if (acquisition != null) {
+                    acquisition.strand();
+                }
+            } finally {
+                if (attempt != null) {
+                    handoff.strand(attempt);
+                }
             }
         }
 

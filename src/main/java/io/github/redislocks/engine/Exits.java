@@ -82,16 +82,6 @@ public final class Exits {
     }
 
     /**
-     * Releases a handle's hold. Call once.
-     *
-     * @param keptMillis how long after the beginning of the hold the lock stays taken; 0 to free it
-     * @param byNanos when the caller stops waiting for Redis
-     */
-    public void releaseHandle(LockObject lock, Hold hold, long keptMillis, long byNanos) {
-        release(lock, hold, keptMillis, byNanos);
-    }
-
-    /**
      * Undoes an acquisition that no caller got. Returns false if the hold has no other acquisition, so that the caller
      * of this method has to release the hold.
      */
@@ -148,7 +138,7 @@ public final class Exits {
     }
 
     /**
-     * As {@link #releaseHandle}, without waiting.
+     * Ends a handle's hold as {@link #release} does, without waiting.
      *
      * @param onEnd called with whether the hold was released without a loss, on the executor of handles
      */
@@ -239,10 +229,13 @@ public final class Exits {
     }
 
     /**
-     * Ends a hold. The thread has finished with the hold, so if an error occurs here, the watchdog continues the
-     * release.
+     * Ends a hold, and notifies listeners. The owner has finished with the hold, so if an error occurs here, the
+     * watchdog continues the release. For a handle, call once.
+     *
+     * @param keptMillis how long after the beginning of the hold the lock stays taken; 0 to free it
+     * @param byNanos when the caller stops waiting for Redis
      */
-    private void release(LockObject lock, Hold hold, long keptMillis, long byNanos) {
+    public void release(LockObject lock, Hold hold, long keptMillis, long byNanos) {
         try {
             // Note this first, so that after an error the watchdog releases the lock with the same time.
             hold.keepFor(keptMillis);

@@ -49,11 +49,6 @@ public class Sync extends LockObject {
         return own.retryForNanos();
     }
 
-    /** How long a hold may last; 0 if for ever. */
-    public long maxHoldMillis() {
-        return own.maxHoldMillis();
-    }
-
     /** The lease of each acquisition. */
     public long leaseMillis() {
         return own.leaseMillis();
@@ -291,7 +286,7 @@ public class Sync extends LockObject {
      * @param keptMillis how long after the beginning of the hold the lock stays taken; 0 to free it
      */
     public void releaseHandle(Hold hold, long keptMillis) {
-        engine.exits.releaseHandle(this, hold, keptMillis, Exits.NEVER);
+        engine.exits.release(this, hold, keptMillis, Exits.NEVER);
     }
 
     /**

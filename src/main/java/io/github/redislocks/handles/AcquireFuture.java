@@ -4,11 +4,11 @@ import io.github.redislocks.Handle;
 import io.github.redislocks.concurrent.EndableFuture;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletionStage;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The future of an acquisition for which no thread waits. Releases the handle if the user has completed the future. */
+/** The future of an acquisition for which no thread waits. */
 public final class AcquireFuture<H extends Handle, R> extends EndableFuture<R> {
 
     private final Function<H, R> resultOf;
@@ -34,16 +34,13 @@ public final class AcquireFuture<H extends Handle, R> extends EndableFuture<R> {
     }
 
     /**
-     * Makes the action that gives the acquired handle to the caller. Called before the acquisition begins, so that
-     * after an error here no lock is held.
+     * Makes the action that gives the acquired handle to the caller. The action returns false if the caller has ended
+     * the future, and nobody has the handle. Called before the acquisition begins, so that after an error here no lock
+     * is held.
      */
-    Runnable grantOf(H handle) {
+    BooleanSupplier grantOf(H handle) {
         R result = resultOf.apply(handle);
-        return () -> {
-            if (!succeed(result)) {
-                CompletionStage<Boolean> unused = handle.releaseAsync();
-            }
-        };
+        return () -> succeed(result);
     }
 
     void busy() {

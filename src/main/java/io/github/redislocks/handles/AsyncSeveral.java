@@ -11,6 +11,7 @@ import io.github.redislocks.state.WaitLimit;
 import java.util.Arrays;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.BooleanSupplier;
 
 /**
  * An acquisition of several locks for which no thread waits: {@link AsyncAcquisitions} acquires one lock after the
@@ -26,7 +27,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
     private final AcquireFuture<MultiLockHandle, ?> future;
     private RedisMultiLockHandle handle;
     /** The action that gives the handle to the caller. */
-    private Runnable grant;
+    private BooleanSupplier grant;
 
     private Held[] had;
     /** How many of the locks have been acquired. */
@@ -98,7 +99,9 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
         several.complete(had, limit);
         if (several.areHeld(had)) {
             handle.of(had);
-            grant.run();
+            if (!grant.getAsBoolean()) {
+                giveBack();
+            }
             return;
         }
         giveBack();

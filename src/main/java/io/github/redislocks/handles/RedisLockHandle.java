@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -39,13 +40,15 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
 
     /** Acquires the lock, while no thread waits. */
     public <R> CompletableFuture<R> acquireAsync(WaitLimit limit, AcquireFuture<LockHandle, R> future) {
-        Runnable grant = future.grantOf(this);
+        BooleanSupplier grant = future.grantOf(this);
         AsyncAcquisitions.Pending pending =
                 client.async.begin(sync.keys(), handleOwner(), sync.request(), limit, new AsyncAcquisitions.Caller() {
                     @Override
                     public void acquired(Hold acquired) {
                         hold = acquired;
-                        grant.run();
+                        if (!grant.getAsBoolean()) {
+                            endLater(0, released -> {});
+                        }
                     }
 
                     @Override

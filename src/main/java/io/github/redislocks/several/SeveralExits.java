@@ -104,7 +104,7 @@ final class SeveralExits {
                 count = held[next].count();
                 try {
                     if (keptMillis > 0) {
-                        exits.releaseHandle(part, (Hold) held[next], keptMillis, by);
+                        exits.release(part, (Hold) held[next], keptMillis, by);
                     } else if (ending == null) {
                         part.unlock(held[next], by);
                     } else if (freed.has(held[next])) {

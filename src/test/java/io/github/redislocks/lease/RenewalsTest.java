@@ -55,6 +55,7 @@ class RenewalsTest {
             new Losses(clock, (keys, attempt) -> turnsEnded.add(attempt), new EventNotifier(List.of()), () -> woken++);
     private final List<Hold> rescued = new ArrayList<>();
     private final List<Hold> left = new ArrayList<>();
+    private final List<Long> releasedAgain = new ArrayList<>();
     private boolean leavesFail;
     private boolean rescueFails;
     private final Renewals.Rescue rescue = new Renewals.Rescue() {
@@ -75,7 +76,9 @@ class RenewalsTest {
         }
 
         @Override
-        public void releaseAgain(Holds.Released released) {}
+        public void releaseAgain(Holds.Released released) {
+            releasedAgain.add(released.attempt());
+        }
     };
     private final Renewals renewals = renewals(Settings.DEFAULTS, Renewals.LOSSES);
     /** The jobs that were due in the last walk, by the key of their first hold. */
@@ -453,6 +456,24 @@ class RenewalsTest {
         job().answered(OK, sent);
         assertThat(hold.failoverEpoch()).isEqualTo(1);
         assertThat(walk()).isEqualTo(sent + RENEWAL);
+    }
+
+    /** The new master may not know the releases, and would keep the locks taken for their leases. */
+    @Test
+    void failoverWhoseInspectionMeetsAnError_hasTheReleasesSentByTheNext() {
+        Hold released = hold(RENEWAL);
+        released.beginRelease(clock.nanoTime());
+        holds.remove(released);
+        hold(0);
+        epoch.next(0);
+        assertThatThrownBy(() -> renewals.inspect(start, start, (lock, job) -> {
+                    throw new OutOfMemoryError("of the test");
+                }))
+                .isInstanceOf(OutOfMemoryError.class);
+        walk();
+        assertThat(releasedAgain).containsExactly(released.attempt);
+        walk();
+        assertThat(releasedAgain).as("once").hasSize(1);
     }
 
     @Test

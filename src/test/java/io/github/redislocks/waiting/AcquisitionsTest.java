@@ -247,6 +247,16 @@ class AcquisitionsTest {
         nothingIsUnderWay();
     }
 
+    /** A reply that came too late says nothing of the lock, and does not end the outage that the caller has met. */
+    @Test
+    void failureBeforeRepliesThatAreLate_isTheCause() {
+        answer(List.of(AcquisitionsTest::away));
+        otherwise = call -> new Reply("LATE", List.of(1_000_000L));
+        assertThatThrownBy(() -> contend(forAnswer(), true))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("away");
+    }
+
     @Test
     void serverThatDoesNotAnswer_isWaitedForNoLongerThanTheCallerWould() {
         otherwise = AcquisitionsTest::away;
