@@ -216,7 +216,7 @@ public final class FailoverGuard {
         } catch (RedisException e) {
             String text = ServerRequirements.isElsewhere(e)
                     ? ServerRequirements.tooSmall(redis.address())
-                    : "This client cannot start: " + e.getMessage() + ". " + remedy(e);
+                    : "Redis cannot be used: " + e.getMessage() + ". " + remedy(e);
             mayPass = !e.isPermanent() && !(e.getCause() instanceof RedisException cause && cause.isPermanent());
             throw LockUnavailableException.builder(UnavailableMessages.reasonOf(e), redis.address(), text)
                     .cause(e)

@@ -245,7 +245,7 @@ public final class MonitoredRedis {
     public String tooFew(Reply reply) {
         Acks wanted = Objects.requireNonNull(settings.acks(), "acks");
         return Math.max(0, reply.acks()) + " of the " + wanted.replicas()
-                + " replicas that must have a hold confirmed it within " + wanted.timeoutNanos() / 1_000_000 + " ms";
+                + " replicas that must confirm a hold did so within " + wanted.timeoutNanos() / 1_000_000 + " ms";
     }
 
     private long memoryNanos() {

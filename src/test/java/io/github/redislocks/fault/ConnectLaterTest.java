@@ -54,7 +54,10 @@ class ConnectLaterTest {
                 }
             });
             assertThat(log)
-                    .contains("No connection to ", "This client goes on without it", "Redis is back")
+                    .contains(
+                            "Redis cannot be used: No connection to ",
+                            "This client goes on without it",
+                            "Redis is back")
                     .containsOnlyOnce("Connected to Redis");
         }
     }

@@ -97,7 +97,7 @@ class ReplicasTest {
             assertThat(thrown).isInstanceOf(LockUnavailableException.class);
             if (!thrown.getMessage().contains("gave no usable answer")) {
                 assertThat(thrown)
-                        .hasMessageContaining("0 of the 1 replicas that must have a hold confirmed it within 500 ms");
+                        .hasMessageContaining("0 of the 1 replicas that must confirm a hold did so within 500 ms");
                 return time;
             }
         }

@@ -68,9 +68,9 @@ public record RedisUri(
 
     private static final Pattern PRINTABLE = Pattern.compile("[!-~]+");
 
-    private static final String REMEDY = " Write redis://host:port, rediss://user:password@host:port/database or"
-            + " redis-sentinel://host:port,host:port/master-name or redis-cluster://host:port,host:port, with what a URI has signs for (such as @ / ? # %)"
-            + " percent-encoded.";
+    private static final String REMEDY = " Write redis://host:port, rediss://user:password@host:port/database,"
+            + " redis-sentinel://host:port,host:port/master-name or redis-cluster://host:port,host:port. Percent-encode"
+            + " the signs that a URI uses itself, such as @ / ? # %.";
 
     /** Makes a URI without parameters. */
     public RedisUri(Topology topology, JedisConfigs configs) {
