@@ -12,7 +12,9 @@ import org.springframework.core.env.Environment;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * The servers in the properties {@code spring.data.redis.*}, which this class reads by their names. It is used if there is no bean with the connection details of Spring Boot 4: always in Boot 3.5, and in Boot 4 without spring-boot-data-redis on the class path.
+ * The servers in the properties {@code spring.data.redis.*}, which this class reads by their names. It is used if there
+ * is no bean with the connection details of Spring Boot 4: always in Boot 3.5, and in Boot 4 without
+ * spring-boot-data-redis on the class path.
  */
 final class DataRedisProperties implements RedisServerSource {
 
