@@ -65,11 +65,11 @@ final class LockedMethod {
         UnaryOperator<String> resolve = text -> String.valueOf(beans.resolveEmbeddedValue(text));
         this.method = method;
         this.locked = locked;
+        int hidden = method.getModifiers() & (Modifier.PRIVATE | Modifier.STATIC | Modifier.FINAL);
         check(
-                !Modifier.isPrivate(method.getModifiers())
-                        && !Modifier.isStatic(method.getModifiers())
-                        && !Modifier.isFinal(method.getModifiers()),
-                "is private, static or final, and Spring cannot intercept such a method. Make it an ordinary method.");
+                hidden == 0,
+                "is " + Modifier.toString(hidden)
+                        + ", and Spring cannot intercept such a method. Make it an ordinary method.");
         checkEndsWithItsWork(type);
         check(locked.value().length > 0, "has no name for the lock. Name what is to be locked, such as order:#{#id}.");
         this.names = Arrays.stream(locked.value()).map(resolve).map(this::name).toList();

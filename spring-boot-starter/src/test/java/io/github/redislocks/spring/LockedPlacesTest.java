@@ -427,7 +427,7 @@ class LockedPlacesTest {
     @Test
     void finalMethodOfASuperclass_thatOnlyTheClassHasFromItsInterface_failsTheStart() {
         assertThatThrownBy(() -> start(Shipping.class, Object.class, FinalBranch::new))
-                .hasStackTraceContaining("is private, static or final");
+                .hasStackTraceContaining("it is final, and Spring");
     }
 
     interface Heading<T> {

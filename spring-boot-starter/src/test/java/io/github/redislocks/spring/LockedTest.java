@@ -366,8 +366,8 @@ class LockedTest {
 
     static Stream<Arguments> placedWrongly_failsWhenTheBeanIsMade() {
         return Stream.of(
-                Arguments.of(WithPrivate.class, "private, static or final"),
-                Arguments.of(WithFinal.class, "private, static or final"),
+                Arguments.of(WithPrivate.class, "it is private, and Spring"),
+                Arguments.of(WithFinal.class, "it is final, and Spring"),
                 Arguments.of(WithFuture.class, "returns CompletableFuture"),
                 Arguments.of(WithoutBraces.class, "Write #{#id}"),
                 Arguments.of(WithoutName.class, "has no name"),
