@@ -77,6 +77,17 @@ class CloseErrorTest extends FakeTime {
         assertThat(losses).hasSize(HOLDS);
     }
 
+    @Test
+    void close_thatCannotReportALossAtOnce_reportsItLater_andReleasesTheLock() {
+        lock.lock();
+        Hold real = inside.holds().all().iterator().next();
+        inside.holds().put(new Untold(real));
+        clients.remove(locks);
+        assertThatThrownBy(() -> whileTimePasses(locks::close)).hasMessageContaining("of the test");
+        assertThat(losses).hasSize(1);
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
     /** The defect showed where the classes of a close are not loaded yet: run this test alone to see it. */
     @Test
     void close_nearTheEndOfTheStack_canBeSaidAgain() throws InterruptedException {
@@ -138,6 +149,36 @@ class CloseErrorTest extends FakeTime {
                 throw new InternalError("no memory, of the test");
             }
             return super.keys();
+        }
+    }
+
+    /** A hold whose first report of a loss meets an error. */
+    private final class Untold extends Hold {
+
+        private boolean asked;
+
+        Untold(Hold real) {
+            super(
+                    new Attempt(
+                            real.attempt,
+                            real.keys(),
+                            real.owner,
+                            new Attempt.Request(30_000, true, false),
+                            WaitLimit.endless()),
+                    grant(),
+                    clock.nanoTime(),
+                    Long.MAX_VALUE,
+                    null);
+            announced();
+        }
+
+        @Override
+        public LockLost loss(LockLost.Reason reason) {
+            if (!asked) {
+                asked = true;
+                throw new InternalError("of the test");
+            }
+            return super.loss(reason);
         }
     }
 

@@ -203,11 +203,9 @@ final class Closing {
     private void loseHolds() {
         Steps.forEach(holds.all(), hold -> {
             if (hold.lose(LockLost.Reason.CLOSED)) {
-                try {
-                    losses.ended(hold);
-                } finally {
-                    leaves.add(Scripts.leave(hold.keys(), hold.owner, hold.attempt, true));
-                }
+                // Note the leave first: tellUntold() repeats the report, and nothing repeats the leave.
+                leaves.add(Scripts.leave(hold.keys(), hold.owner, hold.attempt, true));
+                losses.ended(hold);
             }
         });
     }
