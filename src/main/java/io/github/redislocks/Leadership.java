@@ -13,8 +13,6 @@ import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.BooleanSupplier;
-import java.util.function.Supplier;
 
 /**
  * A candidate that tries to lead, from its creation by {@link Locks#leadership} until it is closed. Whenever the
@@ -54,10 +52,10 @@ public final class Leadership implements AutoCloseable {
     private final Candidacy candidacy;
     private final CompletionStage<Void> ended;
 
-    private Leadership(Candidacy.Office office, LeaderOptions options, Candidacy candidacy) {
-        this.name = office.name();
+    private Leadership(String name, LeaderOptions options, Clock clock, Candidacy candidacy) {
+        this.name = name;
         this.options = options;
-        this.clock = office.agenda().clock();
+        this.clock = clock;
         this.candidacy = candidacy;
         this.ended = candidacy.ended().minimalCompletionStage();
     }
@@ -70,21 +68,14 @@ public final class Leadership implements AutoCloseable {
     /**
      * Makes a candidate, and starts its first acquisition.
      *
-     * @param ask acquires the lock; this method calls it for the first time, and throws its exceptions
-     * @param isClosed returns true once the {@link Locks} is closed, so that the candidate must not ask again
+     * @param electorate its {@code ask} is called for the first time, and the exceptions of that call are thrown
      */
-    static Leadership run(
-            String name,
-            LeaderWork work,
-            LeaderOptions options,
-            Agenda agenda,
-            Supplier<CompletableFuture<LockHandle>> ask,
-            BooleanSupplier isClosed) {
+    static Leadership run(String name, LeaderWork work, LeaderOptions options, Candidacy.Electorate electorate) {
         Objects.requireNonNull(work, "work");
-        Candidacy.Office office = new Candidacy.Office(name, work, options.isInterrupting(), agenda);
-        Candidacy candidacy = new Candidacy(office, new Candidacy.Electorate(ask, isClosed));
+        Candidacy.Office office = new Candidacy.Office(name, work, options.isInterrupting());
+        Candidacy candidacy = new Candidacy(office, electorate);
         candidacy.begin();
-        return new Leadership(office, options, candidacy);
+        return new Leadership(name, options, electorate.agenda().clock(), candidacy);
     }
 
     /** The name of the lock. */

@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.actions.Candidacy;
 import java.time.Duration;
 import java.util.Collection;
 
@@ -103,9 +104,8 @@ public interface Locks extends AutoCloseable {
                 name,
                 work,
                 options,
-                Leadership.SHARED,
-                reentrantLock(name, options.lock())::acquireAsync,
-                this::isClosed);
+                new Candidacy.Electorate(
+                        Leadership.SHARED, reentrantLock(name, options.lock())::acquireAsync, this::isClosed));
     }
 
     /**

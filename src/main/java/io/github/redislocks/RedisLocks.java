@@ -1,5 +1,6 @@
 package io.github.redislocks;
 
+import io.github.redislocks.actions.Candidacy;
 import io.github.redislocks.client.ClientAccess;
 import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Agenda;
@@ -133,7 +134,11 @@ public final class RedisLocks implements Locks {
     @Override
     public Leadership leadership(String name, LeaderWork work, LeaderOptions options) {
         return Leadership.run(
-                name, work, options, candidates, reentrantLock(name, options.lock())::acquireAsync, this::isClosed);
+                name,
+                work,
+                options,
+                new Candidacy.Electorate(
+                        candidates, reentrantLock(name, options.lock())::acquireAsync, this::isClosed));
     }
 
     @Override

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.actions.Candidacy;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Threads;
@@ -241,9 +242,7 @@ class LeadershipTest extends FakeTime {
                 "job",
                 new Work(),
                 LeaderOptions.defaults(),
-                Leadership.agenda(clock, Threads.DAEMONS),
-                () -> granted,
-                () -> false);
+                new Candidacy.Electorate(Leadership.agenda(clock, Threads.DAEMONS), () -> granted, () -> false));
         leadership.set(made);
         await().until(() -> releasing.getCount() == 0);
         CompletableFuture<Void> ended = made.closeAsync().toCompletableFuture();
@@ -602,9 +601,10 @@ class LeadershipTest extends FakeTime {
                 "job",
                 work,
                 LeaderOptions.defaults(),
-                Leadership.agenda(clock, threads),
-                () -> locks.reentrantLock("job").acquireAsync(),
-                locks::isClosed);
+                new Candidacy.Electorate(
+                        Leadership.agenda(clock, threads),
+                        () -> locks.reentrantLock("job").acquireAsync(),
+                        locks::isClosed));
         all.add(leadership);
         pass(20_000);
         assertThat(work.begun).isEmpty();
@@ -626,11 +626,12 @@ class LeadershipTest extends FakeTime {
                         "job",
                         new Work(),
                         LeaderOptions.defaults(),
-                        Leadership.agenda(clock, Threads.of(null, "t")),
-                        () -> {
-                            throw noThread;
-                        },
-                        () -> false))
+                        new Candidacy.Electorate(
+                                Leadership.agenda(clock, Threads.of(null, "t")),
+                                () -> {
+                                    throw noThread;
+                                },
+                                () -> false)))
                 .isSameAs(noThread);
         await().until(() -> agendas().isEmpty());
     }

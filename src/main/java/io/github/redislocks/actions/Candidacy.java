@@ -43,15 +43,16 @@ public final class Candidacy extends Agenda.Matter {
      *
      * @param interrupts whether the thread of the work is interrupted when the work should end
      */
-    public record Office(String name, LeaderWork work, boolean interrupts, Agenda agenda) {}
+    public record Office(String name, LeaderWork work, boolean interrupts) {}
 
     /**
-     * The source of the lock.
+     * What the candidate needs of its client.
      *
+     * @param agenda drives the candidate
      * @param ask acquires the lock
      * @param isClosed whether the client is closed, so that no request can succeed
      */
-    public record Electorate(Supplier<CompletableFuture<LockHandle>> ask, BooleanSupplier isClosed) {}
+    public record Electorate(Agenda agenda, Supplier<CompletableFuture<LockHandle>> ask, BooleanSupplier isClosed) {}
 
     private final Office office;
     private final Electorate electorate;
@@ -100,7 +101,7 @@ public final class Candidacy extends Agenda.Matter {
      * Waits until {@code end} is true, at most for {@code nanos}, or until an interrupt. Leaves the interrupt flag set.
      */
     public void await(long nanos, BooleanSupplier end) {
-        Clock clock = office.agenda().clock();
+        Clock clock = electorate.agenda().clock();
         long began = clock.nanoTime();
         Thread caller = Thread.currentThread();
         awaiting.add(caller);
@@ -135,7 +136,7 @@ public final class Candidacy extends Agenda.Matter {
      * now on.
      */
     public void begin() {
-        office.agenda().add(this);
+        electorate.agenda().add(this);
         try {
             asked = electorate.ask().get();
         } finally {
@@ -162,7 +163,7 @@ public final class Candidacy extends Agenda.Matter {
 
     /** Has the agenda take the next step. Any thread may call this. */
     void news() {
-        office.agenda().news(this);
+        electorate.agenda().news(this);
     }
 
     @Override
@@ -265,7 +266,7 @@ public final class Candidacy extends Agenda.Matter {
         Term next = null;
         try {
             next = new Term(this, handle, now);
-            Thread thread = office.agenda().threads().make("leader-" + shown(), next);
+            Thread thread = electorate.agenda().threads().make("leader-" + shown(), next);
             term = next;
             thread.start();
             troubled = false;

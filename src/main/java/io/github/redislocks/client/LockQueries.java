@@ -61,7 +61,7 @@ public final class LockQueries {
             return Inspections.of(keys.name(), reply);
         } catch (IllegalArgumentException e) {
             RedisException cause = new RedisException.Refused(String.valueOf(e.getMessage()), e);
-            throw unavailable.toDo(keys, "could not be looked at", "Nothing has changed.", 0, cause);
+            throw unavailable.notDone(UnavailableMessages.Operation.INSPECTION, keys, 0, cause);
         }
     }
 
@@ -103,11 +103,7 @@ public final class LockQueries {
         if (seen == null) {
             return false;
         }
-        Reply forced = ask(
-                keys,
-                Inspections.force(keys, seen),
-                "was not forced open",
-                "It may have been: ask isLocked() when Redis is back.");
+        Reply forced = ask(keys, Inspections.force(keys, seen), UnavailableMessages.Operation.FORCE);
         if (!Answer.isGone(forced)) {
             endHere(keys, seen, sent);
             losses.forced(keys, seen.token(), clientId);
@@ -127,10 +123,10 @@ public final class LockQueries {
     }
 
     private Reply look(LockKeys keys, Call call) {
-        return ask(keys, call, "could not be looked at", "Nothing has changed.");
+        return ask(keys, call, UnavailableMessages.Operation.INSPECTION);
     }
 
-    private Reply ask(LockKeys keys, Call call, String whatNot, String consequence) {
+    private Reply ask(LockKeys keys, Call call, UnavailableMessages.Operation operation) {
         attempts.checkOpen();
         long sent = clock.nanoTime();
         try {
@@ -138,7 +134,7 @@ public final class LockQueries {
         } catch (RedisException e) {
             // If the client has been closed, which ends its requests, say that instead.
             attempts.checkOpen();
-            throw unavailable.toDo(keys, whatNot, consequence, clock.nanoTime() - sent, e);
+            throw unavailable.notDone(operation, keys, clock.nanoTime() - sent, e);
         }
     }
 

@@ -109,7 +109,8 @@ public final class AsyncAcquisitions {
             open.remove(pending);
             // Report the failure, unless the thread that closes the client has already done so.
             if (pending.told.compareAndSet(false, true)) {
-                events.notAcquired(keys, clock, pending.beganNanos, LockNotAcquired.Outcome.FAILED, pending.call);
+                long tried = clock.nanoTime() - pending.beganNanos;
+                events.notAcquired(keys, tried, LockNotAcquired.Outcome.FAILED, pending.call);
             }
             throw e;
         }
@@ -399,7 +400,7 @@ public final class AsyncAcquisitions {
             events.notifyHandle(() -> {
                 if (isFirstResult()) {
                     try {
-                        events.notAcquired(keys, clock, beganNanos, outcome, call);
+                        events.notAcquired(keys, clock.nanoTime() - beganNanos, outcome, call);
                     } finally {
                         result.run();
                     }

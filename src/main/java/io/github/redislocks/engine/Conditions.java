@@ -110,12 +110,7 @@ public final class Conditions {
                 }
                 long now = clock.nanoTime();
                 if (e.isPermanent() || monitored.of(hold.keys().lock()).age(call, now) > limit.retryForNanos()) {
-                    throw unavailable.toDo(
-                            hold.keys(),
-                            "was not signalled",
-                            "The calling thread still holds it; the signal may have been given.",
-                            now - began,
-                            e);
+                    throw unavailable.notDone(UnavailableMessages.Operation.SIGNAL, hold.keys(), now - began, e);
                 }
                 // Clear the interrupt flag, which the limit remembers: otherwise park would return at once.
                 boolean unused = limit.interrupted();

@@ -140,7 +140,7 @@ public final class Entries {
 
     void throwIfInterrupted(LockObject lock, WaitLimit limit) throws InterruptedException {
         if (limit.interrupted()) {
-            events.notAcquired(lock.keys, clock, 0, LockNotAcquired.Outcome.INTERRUPTED);
+            events.notAcquired(lock.keys, 0, LockNotAcquired.Outcome.INTERRUPTED);
             limit.throwIfInterrupted();
         }
     }
@@ -176,7 +176,7 @@ public final class Entries {
             if (hold != null) {
                 events.acquired(lock.keys, hold, began, call);
             } else {
-                events.notAcquired(lock.keys, clock, began, outcome, call);
+                events.notAcquired(lock.keys, clock.nanoTime() - began, outcome, call);
             }
         }
         return hold;
@@ -229,12 +229,7 @@ public final class Entries {
                         ? monitored.replication(lock.keys.lock()).age(now)
                         : monitored.of(lock.keys.lock()).age(call, now);
                 if (hopeless || limit.isTooLate(outage, now)) {
-                    throw unavailable.toDo(
-                            lock.keys,
-                            "was not entered once more",
-                            "The calling thread still holds it, as often as before.",
-                            now - began,
-                            met);
+                    throw unavailable.notDone(UnavailableMessages.Operation.REENTRY, lock.keys, now - began, met);
                 }
                 limit.throwIfInterrupted();
                 clock.pause(lock, REENTRY_PAUSE_NANOS);
@@ -306,7 +301,7 @@ public final class Entries {
 
     /** Notifies the listeners that the lock was busy, so that none of several locks was acquired. */
     public void notTaken(LockObject lock, long beganNanos) {
-        events.notAcquired(lock.keys, clock, beganNanos, LockNotAcquired.Outcome.BUSY);
+        events.notAcquired(lock.keys, clock.nanoTime() - beganNanos, LockNotAcquired.Outcome.BUSY);
     }
 
     /**
@@ -320,7 +315,7 @@ public final class Entries {
         long now = clock.nanoTime();
         boolean known = timed && server.answeredSince(beganNanos) && server.age(now) == 0;
         events.notAcquired(
-                lock.keys, clock, beganNanos, known ? LockNotAcquired.Outcome.BUSY : LockNotAcquired.Outcome.FAILED);
+                lock.keys, now - beganNanos, known ? LockNotAcquired.Outcome.BUSY : LockNotAcquired.Outcome.FAILED);
         if (!known) {
             throw unavailable.notAcquired(lock.keys, now - beganNanos, true, server.cause());
         }

@@ -12,7 +12,6 @@ import io.github.redislocks.LocksRenewed;
 import io.github.redislocks.RedisOutage;
 import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.CallbackExecutor;
-import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
@@ -265,26 +264,21 @@ public final class EventNotifier {
     /**
      * Publishes, in the calling thread, that a call has not acquired a lock.
      *
-     * @param sinceNanos when the call started, or 0 if it had not
+     * @param triedNanos how long the call has tried
      */
-    public void notAcquired(LockKeys keys, Clock clock, long sinceNanos, LockNotAcquired.Outcome outcome) {
+    public void notAcquired(LockKeys keys, long triedNanos, LockNotAcquired.Outcome outcome) {
         if (isHeard()) {
-            notAcquired(keys, clock, sinceNanos, outcome, begun(keys));
+            notAcquired(keys, triedNanos, outcome, begun(keys));
         }
     }
 
     /** Publishes, in the calling thread, that a call whose start was published has not acquired a lock. */
     public void notAcquired(
-            LockKeys keys,
-            Clock clock,
-            long sinceNanos,
-            LockNotAcquired.Outcome outcome,
-            LockListener.@Nullable Acquiring call) {
+            LockKeys keys, long triedNanos, LockNotAcquired.Outcome outcome, LockListener.@Nullable Acquiring call) {
         if (!isHeard()) {
             return;
         }
-        Duration tried = sinceNanos == 0 ? Duration.ZERO : since(sinceNanos, clock.nanoTime());
-        LockNotAcquired event = LockNotAcquired.of(keys.name(), tried, outcome);
+        LockNotAcquired event = LockNotAcquired.of(keys.name(), since(0, triedNanos), outcome);
         publish(event, LockListener::notAcquired);
         if (call != null) {
             call.notAcquired(event);

@@ -22,14 +22,28 @@ public final class UnavailableMessages {
         this.redis = redis;
     }
 
-    private LockUnavailableException unavailable(
-            Reason reason, LockKeys keys, String what, boolean mayExist, @Nullable RedisException cause) {
+    /** What a failed operation on a lock did not do, and what that means for the caller. */
+    public enum Operation {
+        REENTRY("was not entered once more", "The calling thread still holds it, as often as before."),
+        AWAIT(
+                "was released by await() and not acquired again",
+                "The thread does not hold it any more; do not unlock it."),
+        SIGNAL("was not signalled", "The calling thread still holds it; the signal may have been given."),
+        INSPECTION("could not be looked at", "Nothing has changed."),
+        FORCE("was not forced open", "It may have been: ask isLocked() when Redis is back.");
+
+        private final String what;
+        private final String consequence;
+
+        Operation(String what, String consequence) {
+            this.what = what;
+            this.consequence = consequence;
+        }
+    }
+
+    private LockUnavailableException.Builder unavailable(Reason reason, LockKeys keys, String what) {
         String text = "The lock \"" + Shown.of(keys.name()) + "\" " + what;
-        return LockUnavailableException.builder(reason, redis.address(), text)
-                .lockName(keys.name())
-                .holdMayExist(mayExist)
-                .cause(cause)
-                .build();
+        return LockUnavailableException.builder(reason, redis.address(), text).lockName(keys.name());
     }
 
     /** The reason of a failure; null means that there was no reply in time. */
@@ -51,7 +65,10 @@ public final class UnavailableMessages {
                         + " the lease at the latest."
                 : "Redis has nothing of this attempt.";
         String what = "was not acquired" + why(keys, consequence, triedNanos, cause);
-        return unavailable(reasonOf(cause), keys, what, mayExist, cause);
+        return unavailable(reasonOf(cause), keys, what)
+                .holdMayExist(mayExist)
+                .cause(cause)
+                .build();
     }
 
     /** For an attempt that waited until an outage had lasted too long. */
@@ -63,12 +80,7 @@ public final class UnavailableMessages {
 
     /** For an await that failed to release the lock or to acquire it again. */
     public LockUnavailableException notBack(LockKeys keys, long triedNanos, @Nullable RedisException cause) {
-        return toDo(
-                keys,
-                "was released by await() and not acquired again",
-                "The thread does not hold it any more; do not unlock it.",
-                triedNanos,
-                cause);
+        return notDone(Operation.AWAIT, keys, triedNanos, cause);
     }
 
     /** For an acquisition too soon after a failover. */
@@ -77,7 +89,9 @@ public final class UnavailableMessages {
                 + " has just become the master, and failoverGrace (" + settings.failoverGraceNanos() / 1_000_000
                 + " ms) lets no lock be acquired for another " + (graceNanos + 999_999) / 1_000_000
                 + " ms, since a client may hold it of which that server does not know. Try again then, or wait longer.";
-        return unavailable(Reason.FAILOVER_GRACE, keys, what, mayExist, null);
+        return unavailable(Reason.FAILOVER_GRACE, keys, what)
+                .holdMayExist(mayExist)
+                .build();
     }
 
     /** For an acquisition whose replies took longer than its lease. */
@@ -86,7 +100,9 @@ public final class UnavailableMessages {
                 + attempt.leaseMillis
                 + " ms, so that each lease had expired when the answer came. Use a lease of several round trips, or a Redis"
                 + " that is nearer.";
-        return unavailable(Reason.LEASE_TOO_SHORT, attempt.keys, what, mayExist, null);
+        return unavailable(Reason.LEASE_TOO_SHORT, attempt.keys, what)
+                .holdMayExist(mayExist)
+                .build();
     }
 
     /** For an acquisition too soon after masters of a quorum had started. */
@@ -94,38 +110,44 @@ public final class UnavailableMessages {
         String what = "was not acquired: at Redis at " + redis.address() + " " + cause.getMessage()
                 + ". lock() waits for them. Try again then, or wait longer; set restartDelay to"
                 + " Duration.ZERO only if a master that restarts has forgotten nothing.";
-        return unavailable(Reason.RESTART_DELAY, keys, what, mayExist, cause);
+        return unavailable(Reason.RESTART_DELAY, keys, what)
+                .holdMayExist(mayExist)
+                .cause(cause)
+                .build();
     }
 
     /** For an acquisition that was released again, since too few replicas had confirmed it. */
     public LockUnavailableException notAcknowledged(
             LockKeys keys, long triedNanos, boolean mayExist, RedisException.Unacknowledged cause) {
         String what = "was not acquired" + why(keys, "What Redis had granted has been released.", triedNanos, cause);
-        return unavailable(Reason.TOO_FEW_REPLICAS, keys, what, mayExist, cause);
+        return unavailable(Reason.TOO_FEW_REPLICAS, keys, what)
+                .holdMayExist(mayExist)
+                .cause(cause)
+                .build();
     }
 
-    /** For other operations: which operation failed, and what that means for the caller. */
-    public LockUnavailableException toDo(
-            LockKeys keys, String what, String consequence, long triedNanos, @Nullable RedisException cause) {
-        return unavailable(reasonOf(cause), keys, what + why(keys, consequence, triedNanos, cause), false, cause);
+    /** For an operation that does not acquire the lock. */
+    public LockUnavailableException notDone(
+            Operation operation, LockKeys keys, long triedNanos, @Nullable RedisException cause) {
+        String what = operation.what + why(keys, operation.consequence, triedNanos, cause);
+        return unavailable(reasonOf(cause), keys, what).cause(cause).build();
     }
 
     /** For a count of tokens, which concerns no single lock. */
     public LockUnavailableException notCounted(String server, long triedNanos, RedisException cause) {
-        return notScanned("The last tokens were not counted", "To count them", server, triedNanos, cause);
+        return notScanned("The last tokens were not counted", server, triedNanos, cause);
     }
 
     /** For a list of locks. */
     public LockUnavailableException notListed(String server, long triedNanos, RedisException cause) {
-        return notScanned("The locks were not listed", "To list them", server, triedNanos, cause);
+        return notScanned("The locks were not listed", server, triedNanos, cause);
     }
 
-    private LockUnavailableException notScanned(
-            String what, String purpose, String server, long triedNanos, RedisException cause) {
+    private LockUnavailableException notScanned(String what, String server, long triedNanos, RedisException cause) {
         boolean refused = cause instanceof RedisException.Refused;
         String text = what + ": Redis at " + server + refusedOrSilent(triedNanos, cause) + " (" + cause.getMessage()
                 + "). Nothing has changed. "
-                + (refused ? purpose + ", the user needs +scan besides its other rights. " : "")
+                + (refused ? "For this the user needs +scan besides its other rights. " : "")
                 + Remedy.of(cause);
         return LockUnavailableException.builder(reasonOf(cause), server, text)
                 .cause(cause)

@@ -71,7 +71,7 @@ public final class QuorumCalls {
 
     /** The call that asks a master to vote for a candidate. */
     public Call vote(VotePoll.Candidate candidate, long ballot, long token, At at) {
-        return vote(candidate, ballot, token, NO_HOLD, at);
+        return renewal(candidate, ballot, token, NO_HOLD, at);
     }
 
     /**
@@ -79,11 +79,7 @@ public final class QuorumCalls {
      *
      * @param lapsed the token of a later vote that expired on the node without a majority, or 0
      */
-    public Call renewal(VotePoll.Candidate holder, long ballot, long token, long lapsed, At at) {
-        return vote(holder, ballot, token, lapsed, at);
-    }
-
-    private Call vote(VotePoll.Candidate candidate, long ballot, long token, long lapsed, At at) {
+    public Call renewal(VotePoll.Candidate candidate, long ballot, long token, long lapsed, At at) {
         boolean place = candidate.claimMillis() != 0;
         List<String> keys = candidate.keys();
         List<String> args = new ArrayList<>(ALL_ARGUMENTS);

@@ -58,8 +58,9 @@ class CandidacyTest {
     @Test
     void candidate_thatIsEndedWhileItAsks_givesTheLockBack() {
         Candidacy candidacy = new Candidacy(
-                new Candidacy.Office("job", term -> {}, false, agenda),
+                new Candidacy.Office("job", term -> {}, false),
                 new Candidacy.Electorate(
+                        agenda,
                         () -> {
                             agenda.wrapUp();
                             awaitSteps();

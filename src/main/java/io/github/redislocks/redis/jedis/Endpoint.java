@@ -21,17 +21,26 @@ import redis.clients.jedis.exceptions.JedisException;
  */
 public record Endpoint(String address, IoThreads workers, boolean callersConnect) {
 
-    public RedisException failed(JedisException e, String what, boolean sent, boolean wantedTls, long timeoutNanos) {
+    /**
+     * A request that ends without an answer.
+     *
+     * @param what the name of the request
+     * @param wantedTls whether the server accepted the connection, so that only TLS can be the problem
+     */
+    public record Unfinished(String what, boolean sent, boolean wantedTls, long timeoutNanos) {}
+
+    /** The failure of a request because of an exception of Jedis. */
+    public RedisException failed(JedisException e, Unfinished request) {
         // Test the kind of the exception too: a provider of credentials may have timed out, which says nothing about
         // the server.
         if (e instanceof JedisConnectionException && Causes.isTimeout(e)) {
-            return timedOut(what, sent, wantedTls, timeoutNanos, e);
+            return timedOut(request, e);
         }
-        String text = sent
-                ? "The connection to " + address + " broke during " + what
-                : "No connection to " + address + " for " + what;
+        String text = request.sent
+                ? "The connection to " + address + " broke during " + request.what
+                : "No connection to " + address + " for " + request.what;
         Exception cause = e instanceof JedisDataException refused ? reply(refused) : e;
-        return new RedisException.Unanswered(text + ": " + reason(e), sent, cause);
+        return new RedisException.Unanswered(text + ": " + reason(e), request.sent, cause);
     }
 
     /**
@@ -61,21 +70,16 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
         }
     }
 
-    /**
-     * The failure of a request that ran out of time.
-     *
-     * @param wantedTls whether the server accepted the connection, so that only TLS can be the problem
-     */
-    public RedisException timedOut(String what, boolean sent, boolean wantedTls, long timeoutNanos) {
-        return timedOut(what, sent, wantedTls, timeoutNanos, null);
+    /** The failure of a request that ran out of time. */
+    public RedisException timedOut(Unfinished request) {
+        return timedOut(request, null);
     }
 
-    private RedisException timedOut(
-            String what, boolean sent, boolean wantedTls, long timeoutNanos, @Nullable Throwable cause) {
-        String text = sent
-                ? " gave no answer to " + what
-                : " accepted no connection " + (wantedTls ? "over TLS " : "") + "for " + what;
-        return new RedisException.Unanswered(address + text + within(timeoutNanos), sent, cause);
+    private RedisException timedOut(Unfinished request, @Nullable Throwable cause) {
+        String text = request.sent
+                ? " gave no answer to " + request.what
+                : " accepted no connection " + (request.wantedTls ? "over TLS " : "") + "for " + request.what;
+        return new RedisException.Unanswered(address + text + within(request.timeoutNanos), request.sent, cause);
     }
 
     public RedisException noneFree(String what, int bound, long timeoutNanos) {

@@ -53,7 +53,7 @@ public final class JedisSubscription implements Redis.Subscription {
             cut();
             throw closed
                     ? endpoint.closed(false)
-                    : endpoint.failed(e, "the subscription to " + channel, true, false, 0);
+                    : endpoint.failed(e, new Endpoint.Unfinished("the subscription to " + channel, true, false, 0));
         }
     }
 

@@ -303,7 +303,8 @@ final class QuickConnection {
     private void giveUp(Batch batch) {
         List<Outcome> silence = null;
         try {
-            Outcome each = Outcome.of(endpoint.timedOut(batch.what(), true, false, batch.timeoutNanos));
+            Outcome each = Outcome.of(
+                    endpoint.timedOut(new Endpoint.Unfinished(batch.what(), true, false, batch.timeoutNanos)));
             silence = Collections.nCopies(batch.answers.length, each);
         } finally {
             // End the batch even if there was no memory for the reason: then `silence` is null, as after a broken

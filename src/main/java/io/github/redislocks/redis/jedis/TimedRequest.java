@@ -119,11 +119,11 @@ public abstract class TimedRequest<T> {
         } catch (JedisDataException e) {
             // A provider of credentials may be late: then the failure counts as a missing connection.
             throw Endpoint.isOfCredentials(e) && pool.hasChangingCredentials()
-                    ? endpoint.failed(e, what(), stage.get() != Stage.UNSENT, wantsTls(), timeoutNanos)
+                    ? endpoint.failed(e, unfinished(stage.get() != Stage.UNSENT))
                     : endpoint.refused(e, what(), resent);
         } catch (JedisException e) {
             boolean sent = stage.get() != Stage.UNSENT;
-            throw pool.isClosed() ? endpoint.closed(sent) : endpoint.failed(e, what(), sent, wantsTls(), timeoutNanos);
+            throw pool.isClosed() ? endpoint.closed(sent) : endpoint.failed(e, unfinished(sent));
         } finally {
             if (hasPermit) {
                 pool.leave();
@@ -234,7 +234,7 @@ public abstract class TimedRequest<T> {
             // Keep the connection for the next call: with a distant server, connecting may take longer than any one
             // call has time.
             pool.giveBack(link);
-            throw endpoint.timedOut(what(), stage.get() != Stage.UNSENT, wantsTls(), timeoutNanos);
+            throw endpoint.timedOut(unfinished(stage.get() != Stage.UNSENT));
         }
         return talk(link);
     }
@@ -277,7 +277,7 @@ public abstract class TimedRequest<T> {
                     if (until != deadline + GRACE_NANOS) {
                         // The worker is silent even after it was cut off: it may have had no memory to report the
                         // answer or its failure.
-                        throw endpoint.timedOut(what(), true, false, timeoutNanos);
+                        throw endpoint.timedOut(unfinished(true));
                     }
                     until += timeoutNanos;
                 } catch (ExecutionException e) {
@@ -299,13 +299,14 @@ public abstract class TimedRequest<T> {
             if (link != null && !unsent) {
                 link.cut();
             }
-            throw endpoint.timedOut(what(), !unsent, wantsTls(), timeoutNanos);
+            throw endpoint.timedOut(unfinished(!unsent));
         }
     }
 
-    private boolean wantsTls() {
+    /** What the failure of this request says of it. */
+    private Endpoint.Unfinished unfinished(boolean sent) {
         PooledConnection last = current;
-        return last != null && last.wantsTls();
+        return new Endpoint.Unfinished(what(), sent, last != null && last.wantsTls(), timeoutNanos);
     }
 
     private static RuntimeException unwrapped(ExecutionException e) {
