@@ -8,8 +8,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.OptionalLong;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,12 +45,6 @@ public final class LockInspection {
         this.queue = List.copyOf(queue);
         this.queueLength = queueLength;
         this.conditions = List.copyOf(conditions);
-    }
-
-    /** Makes an inspection of a lock that is held or free, for tests of code that inspects locks. */
-    public static LockInspection of(
-            String lockName, Optional<Holder> holder, List<Waiter> queue, int queueLength, List<Waiting> conditions) {
-        return of(lockName, holder, Optional.empty(), queue, queueLength, conditions);
     }
 
     /**
@@ -153,154 +145,19 @@ public final class LockInspection {
     }
 
     /**
-     * The owner of a lock, or a waiter: a thread of some JVM, a {@link LockHandle}, or a client that keeps the lock for
-     * its threads ({@link RedisLocksBuilder#residency}).
-     *
-     * @since 0.1.0
-     */
-    public static final class Owner {
-
-        private static final String HANDLE = "h";
-        private static final String RESIDENCE = "r";
-        private static final Pattern FORM = Pattern.compile("(?s).*[^:]:[hr]?\\d{1,18}");
-
-        private final String clientId;
-        private final String id;
-        private final @Nullable String threadName;
-
-        private Owner(String clientId, String id, @Nullable String threadName) {
-            this.clientId = Objects.requireNonNull(clientId, "clientId");
-            this.id = id;
-            this.threadName = threadName;
-        }
-
-        /** Makes an owner that is a thread, for tests of code that inspects locks. */
-        public static Owner of(String clientId, long threadId) {
-            return new Owner(clientId, Long.toString(threadId), null);
-        }
-
-        /**
-         * Makes an owner from its text: {@code host:pid:random:7} is a thread, {@code host:pid:random:h7} a handle, and
-         * {@code host:pid:random:r7} a client that keeps the lock for its threads.
-         *
-         * @throws IllegalArgumentException if the text has none of these forms
-         */
-        public static Owner parse(String text) {
-            if (!FORM.matcher(text).matches()) {
-                throw new IllegalArgumentException("\"" + Shown.of(text) + "\" is no owner of a lock. An owner has the"
-                        + " form host:pid:random:thread or host:pid:random:h7. If this text is in the key of a lock,"
-                        + " another program uses that key: give the locks another keyPrefix.");
-            }
-            int colon = text.lastIndexOf(':');
-            return new Owner(text.substring(0, colon), text.substring(colon + 1), null);
-        }
-
-        /** Returns this owner with the name of its thread. */
-        public Owner withThreadName(String name) {
-            return new Owner(clientId, id, Objects.requireNonNull(name, "name"));
-        }
-
-        /** The id of the owner's client, as {@link Locks#clientId()} returns it. */
-        public String clientId() {
-            return clientId;
-        }
-
-        /** Whether the owner is a handle. */
-        public boolean isHandle() {
-            return id.startsWith(HANDLE);
-        }
-
-        /**
-         * Whether the owner is a whole client, which keeps the lock for its threads by its
-         * {@link RedisLocksBuilder#residency residency}. Only that client knows whether one of its threads holds the
-         * lock.
-         */
-        public boolean isResidence() {
-            return id.startsWith(RESIDENCE);
-        }
-
-        /** The {@code Thread.threadId()} of the owner; empty if the owner is no thread. */
-        public OptionalLong threadId() {
-            return isHandle() || isResidence() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(id));
-        }
-
-        /**
-         * The name of the owner's thread; empty if the owner is no thread, or a thread of another client than the one
-         * that made the inspection, since Redis knows no names of threads. Equality ignores this name.
-         */
-        public Optional<String> threadName() {
-            return Optional.ofNullable(threadName);
-        }
-
-        /** The name of the owner's client, which {@link RedisLocksBuilder#clientName} sets; empty if it was not set. */
-        public Optional<String> clientName() {
-            int start = clientId.lastIndexOf(':') + 1;
-            int end = clientId.lastIndexOf('.');
-            return end < start ? Optional.empty() : Optional.of(clientId.substring(start, end));
-        }
-
-        /** The host name of the owner's client. */
-        public String host() {
-            return part(0);
-        }
-
-        /**
-         * The process id of the owner's client.
-         *
-         * @throws IllegalStateException if the id of the client contains no process id, which shows that the client
-         *     does not belong to this library
-         */
-        public long pid() {
-            String number = part(1);
-            if (!number.matches("\\d{1,18}")) {
-                throw new IllegalStateException(
-                        "The owner \"" + Shown.of(toString()) + "\" names no process, so its client"
-                                + " does not belong to this library, whose clients have ids of the form host:pid:random.");
-            }
-            return Long.parseLong(number);
-        }
-
-        private String part(int index) {
-            String[] parts = clientId.split(":", -1);
-            return index < parts.length ? parts[index] : "";
-        }
-
-        @Override
-        public boolean equals(@Nullable Object other) {
-            return other instanceof Owner that && clientId.equals(that.clientId) && id.equals(that.id);
-        }
-
-        @Override
-        public int hashCode() {
-            return Objects.hash(clientId, id);
-        }
-
-        /** The text of the owner in Redis: {@code host:pid:random:thread}, or {@link LockHandle#owner()}. */
-        @Override
-        public String toString() {
-            return clientId + ':' + id;
-        }
-
-        /** The text of the owner, with the name of its thread if that is known. */
-        private String description() {
-            return Shown.of(threadName == null ? toString() : this + " (\"" + threadName + "\")");
-        }
-    }
-
-    /**
      * A hold of a lock.
      *
      * @since 0.1.0
      */
     public static final class Holder {
 
-        private final Owner owner;
+        private final LockOwner owner;
         private final int holds;
         private final long token;
         private final Duration remainingLease;
         private final Instant since;
 
-        private Holder(Owner owner, int holds, long token, Duration remainingLease, Instant since) {
+        private Holder(LockOwner owner, int holds, long token, Duration remainingLease, Instant since) {
             this.owner = Objects.requireNonNull(owner, "owner");
             this.holds = holds;
             this.token = token;
@@ -309,17 +166,17 @@ public final class LockInspection {
         }
 
         /** Makes a hold that began at the time that its token contains, for tests of code that inspects locks. */
-        public static Holder of(Owner owner, int holds, long token, Duration remainingLease) {
-            return of(owner, holds, token, remainingLease, Instant.EPOCH.plus(token, ChronoUnit.MICROS));
+        public static Holder of(LockOwner owner, int holds, long token, Duration remainingLease) {
+            return new Holder(owner, holds, token, remainingLease, Instant.EPOCH.plus(token, ChronoUnit.MICROS));
         }
 
-        /** Makes a hold, for tests of code that inspects locks. */
-        public static Holder of(Owner owner, int holds, long token, Duration remainingLease, Instant since) {
-            return new Holder(owner, holds, token, remainingLease, since);
+        /** Returns this hold with another beginning. */
+        public Holder withSince(Instant begin) {
+            return new Holder(owner, holds, token, remainingLease, begin);
         }
 
         /** The thread, handle or client that has the lock. */
-        public Owner owner() {
+        public LockOwner owner() {
             return owner;
         }
 
@@ -335,7 +192,7 @@ public final class LockInspection {
 
         /**
          * When the hold began, by the clock of the server. The time is computed from the fencing token, which is the
-         * time of the grant in µs, or a little more if the clock was set back. If a client {@link Owner#isResidence
+         * time of the grant in µs, or a little more if the clock was set back. If a client {@link LockOwner#isResidence
          * keeps} the lock for its threads, this is when that client acquired it; if the inspection is made by that
          * client itself while one of its threads holds the lock, the owner is this thread, and the time is when this
          * thread acquired the lock.
@@ -383,28 +240,28 @@ public final class LockInspection {
      */
     public static final class Waiter {
 
-        private final Owner owner;
+        private final LockOwner owner;
         private final Duration age;
         private final int threads;
 
-        private Waiter(Owner owner, Duration age, int threads) {
+        private Waiter(LockOwner owner, Duration age, int threads) {
             this.owner = Objects.requireNonNull(owner, "owner");
             this.age = Objects.requireNonNull(age, "age");
             this.threads = threads;
         }
 
         /** Makes a waiter whose {@link #threads} are not known, for tests of code that inspects locks. */
-        public static Waiter of(Owner owner, Duration age) {
+        public static Waiter of(LockOwner owner, Duration age) {
             return new Waiter(owner, age, 0);
         }
 
         /** Makes a waiter, for tests of code that inspects locks. */
-        public static Waiter of(Owner owner, Duration age, int threads) {
+        public static Waiter of(LockOwner owner, Duration age, int threads) {
             return new Waiter(owner, age, threads);
         }
 
         /** The thread or handle that gets the lock by this entry, as far as Redis knows. */
-        public Owner owner() {
+        public LockOwner owner() {
             return owner;
         }
 

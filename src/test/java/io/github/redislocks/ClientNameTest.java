@@ -28,8 +28,7 @@ class ClientNameTest {
                 Jedis jedis = RedisServers.shared().client()) {
             assertThat(named.clientId()).matches(".+:\\d+:orders_2-b\\.[a-z0-9]+");
             named.reentrantLock(lock).runWithLock(() -> {
-                LockInspection.Owner owner =
-                        other.inspect(lock).holder().orElseThrow().owner();
+                LockOwner owner = other.inspect(lock).holder().orElseThrow().owner();
                 assertThat(owner.clientName()).hasValue("orders_2-b");
                 assertThat(owner.clientId()).isEqualTo(named.clientId());
                 assertThat(owner.pid()).isEqualTo(ProcessHandle.current().pid());
@@ -45,10 +44,8 @@ class ClientNameTest {
 
     @Test
     void clientWithoutAName_hasNone_whateverItsHostIsCalled() {
-        assertThat(LockInspection.Owner.parse("pod.shop.example:7:x1y2:42").clientName())
-                .isEmpty();
-        assertThat(LockInspection.Owner.parse("pod.shop.example:7:orders.x1y2:h42")
-                        .clientName())
+        assertThat(LockOwner.parse("pod.shop.example:7:x1y2:42").clientName()).isEmpty();
+        assertThat(LockOwner.parse("pod.shop.example:7:orders.x1y2:h42").clientName())
                 .hasValue("orders");
     }
 

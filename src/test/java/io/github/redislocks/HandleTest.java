@@ -45,8 +45,7 @@ class HandleTest extends FakeTime {
             assertThat(lock.isHeldByCurrentThread()).isFalse();
             assertThat(lock.getOwner()).isNull();
             assertThat(lock.toString()).contains("Locked by handle h");
-            LockInspection.Owner shown =
-                    locks.inspect("job").holder().orElseThrow().owner();
+            LockOwner shown = locks.inspect("job").holder().orElseThrow().owner();
             assertThat(shown.isHandle()).isTrue();
             assertThat(shown.threadId()).isEmpty();
             assertThat(shown).hasToString(handle.owner());

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class LockInspectionTest {
 
-    private static final LockInspection.Owner OWNER = LockInspection.Owner.parse("host:7:x1y2:42");
+    private static final LockOwner OWNER = LockOwner.parse("host:7:x1y2:42");
 
     @ParameterizedTest
     @ValueSource(
@@ -27,7 +27,7 @@ class LockInspectionTest {
                 "a:1234567890123456789"
             })
     void parse_ofWhatIsNoOwner_saysWhatAnOwnerIs(String text) {
-        assertThatThrownBy(() -> LockInspection.Owner.parse(text))
+        assertThatThrownBy(() -> LockOwner.parse(text))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("\"" + text + "\" is no owner of a lock")
                 .hasMessageContaining("host:pid:random:thread")
@@ -40,27 +40,27 @@ class LockInspectionTest {
         assertThat(OWNER.pid()).isEqualTo(7);
         assertThat(OWNER.clientId()).isEqualTo("host:7:x1y2");
         assertThat(OWNER.threadId()).hasValue(42);
-        assertThat(LockInspection.Owner.parse("host:7:x1y2:h42").isHandle()).isTrue();
+        assertThat(LockOwner.parse("host:7:x1y2:h42").isHandle()).isTrue();
     }
 
     @Test
     void pid_ofAClientThatNamesNone_saysSo() {
-        assertThatThrownBy(() -> LockInspection.Owner.parse("client:1").pid())
+        assertThatThrownBy(() -> LockOwner.parse("client:1").pid())
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("\"client:1\" names no process");
-        assertThat(LockInspection.Owner.parse("client:1").host()).isEqualTo("client");
+        assertThat(LockOwner.parse("client:1").host()).isEqualTo("client");
     }
 
     @Test
     void toString_ofAThreadWhoseNameHasALineBreak_isOneLine() {
-        LockInspection.Owner odd = OWNER.withThreadName("a\nb\u001b[2J\u202e\u2028c");
+        LockOwner odd = OWNER.withThreadName("a\nb\u001b[2J\u202e\u2028c");
         String shown = "(\"a\\u000ab\\u001b[2J\\u202e\\u2028c\")";
         LockInspection.Holder holder = LockInspection.Holder.of(odd, 1, 5, Duration.ofMillis(10));
         LockInspection.Waiter waiter = LockInspection.Waiter.of(odd, Duration.ofMillis(10));
         assertThat(holder.toString()).contains(shown).hasLineCount(1);
         assertThat(waiter.toString()).contains(shown).hasLineCount(1);
         assertThat(odd.threadName()).hasValue("a\nb\u001b[2J\u202e\u2028c");
-        assertThat(LockInspection.of("job", Optional.of(holder), List.of(waiter), 1, List.of())
+        assertThat(LockInspection.of("job", Optional.of(holder), Optional.empty(), List.of(waiter), 1, List.of())
                         .toString())
                 .hasLineCount(2);
     }

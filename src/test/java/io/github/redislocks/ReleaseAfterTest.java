@@ -458,7 +458,7 @@ class ReleaseAfterTest extends FakeTime {
         assertThat(shown).hasToString("Lock \"job\" released, but unavailable for another 59000 ms");
         assertThat(shown)
                 .isEqualTo(others.inspect("job"))
-                .isNotEqualTo(LockInspection.of("job", Optional.empty(), List.of(), 0, List.of()));
+                .isNotEqualTo(LockInspection.of("job", Optional.empty(), Optional.empty(), List.of(), 0, List.of()));
         pass(59_001);
         assertThat(others.inspect("job").keptFor()).isEmpty();
         assertThat(others.inspect("job")).hasToString("Lock \"job\" free");

@@ -46,7 +46,7 @@ public final class Candidacy extends Agenda.Matter {
     public record Office(String name, LeaderWork work, boolean interrupts) {}
 
     /**
-     * What the candidate needs of its client.
+     * The parts of its client that the candidate needs.
      *
      * @param agenda drives the candidate
      * @param ask acquires the lock

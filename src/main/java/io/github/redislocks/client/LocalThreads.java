@@ -1,6 +1,7 @@
 package io.github.redislocks.client;
 
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockOwner;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.residency.Residences;
 import io.github.redislocks.state.Attempt;
@@ -85,8 +86,8 @@ final class LocalThreads {
 
     private LockInspection.Holder known(LockInspection.Holder had) {
         LockInspection.Holder holder = residences.known(keys, had);
-        return LockInspection.Holder.of(
-                named(holder.owner()), holder.holds(), holder.token(), holder.remainingLease(), holder.since());
+        return LockInspection.Holder.of(named(holder.owner()), holder.holds(), holder.token(), holder.remainingLease())
+                .withSince(holder.since());
     }
 
     private List<LockInspection.Waiter> known(List<LockInspection.Waiter> waiters) {
@@ -98,7 +99,7 @@ final class LocalThreads {
         return known;
     }
 
-    private LockInspection.Owner named(LockInspection.Owner owner) {
+    private LockOwner named(LockOwner owner) {
         String name = names.get(owner.toString());
         return name == null ? owner : owner.withThreadName(name);
     }

@@ -25,7 +25,6 @@ import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Watchdog;
@@ -51,7 +50,7 @@ public final class Entries {
     private final AttemptLoop attempts;
     private final EventNotifier events;
 
-    Entries(RedisAccess access, WaitingParts parts, Owners owners, Acquisitions acquisitions, EventNotifier events) {
+    Entries(RedisAccess access, WaitingParts parts, Owners owners, AttemptLoop attempts, EventNotifier events) {
         this.clock = access.clock();
         this.settings = access.settings();
         this.monitored = access.monitored();
@@ -61,7 +60,7 @@ public final class Entries {
         this.losses = parts.losses();
         this.watchdog = parts.watchdog();
         this.handoff = parts.handoff();
-        this.attempts = new AttemptLoop(access, parts, acquisitions);
+        this.attempts = attempts;
         this.events = events;
     }
 
@@ -130,12 +129,6 @@ public final class Entries {
             owner.rests();
             limit.restore();
         }
-    }
-
-    /** Acquires the lock for an owner that does not hold it. Null if the lock was busy. */
-    @Nullable
-    Hold attempt(LockObject lock, Owner owner, WaitLimit limit, @Nullable Hold lost) throws InterruptedException {
-        return attempts.acquire(lock, owner, limit, lost);
     }
 
     void throwIfInterrupted(LockObject lock, WaitLimit limit) throws InterruptedException {

@@ -153,7 +153,7 @@ public final class Exits {
                 losses.isValid(hold);
                 losses.ended(hold);
                 holds.remove(hold);
-                tell(lock, hold, sent, false, onEnd);
+                events.notifyHandle(() -> onEnd.accept(false));
                 return;
             }
             MemoryEdge.publish();
@@ -163,25 +163,21 @@ public final class Exits {
                     losses.ended(hold);
                 }
                 holds.remove(hold);
-                tell(lock, hold, sent, inGoodOrder, onEnd);
+                // On the thread for handles, since listeners may be slow.
+                events.notifyHandle(() -> {
+                    try {
+                        if (inGoodOrder) {
+                            events.released(lock.keys, hold, sent);
+                        }
+                    } finally {
+                        onEnd.accept(inGoodOrder);
+                    }
+                });
             });
         } catch (Throwable e) {
             handoff.strand(hold);
             throw e;
         }
-    }
-
-    /** Notifies the listeners and the caller on the thread for handles, since listeners may be slow. */
-    private void tell(LockObject lock, Hold hold, long sentNanos, boolean released, Consumer<Boolean> onEnd) {
-        events.notifyHandle(() -> {
-            try {
-                if (released) {
-                    events.released(lock.keys, hold, sentNanos);
-                }
-            } finally {
-                onEnd.accept(released);
-            }
-        });
     }
 
     private void exit(LockObject lock, Hold hold, long byNanos) {
@@ -261,7 +257,25 @@ public final class Exits {
             throw unlockLost(hold);
         }
         MemoryEdge.publish();
-        release(lock, hold, now, until, byNanos);
+        boolean found = true;
+        try {
+            hold.names(handoff.successor(hold));
+            Reply freed = hold.successor() == null && mayUseFastPath(lock, hold, now)
+                    ? monitored.run(Scripts.free(hold), timeoutNanos(byNanos))
+                    : null;
+            if (freed != null && Answer.isFreed(freed)) {
+                localQueue.exit(lock.keys, hold.attempt);
+            } else if (freed == null) {
+                found = handOn(lock, hold, now, until, byNanos, false);
+            } else {
+                lock.crowded = true;
+                hold.names(handoff.successor(hold));
+                found = handOn(lock, hold, now, until, byNanos, freed.resent());
+            }
+        } catch (RedisException e) {
+            found = goesOnLater(new Ending(hold, now, until, byNanos), e);
+        }
+        ended(hold, found);
     }
 
     /** Whether one request may end a hold together with others: no thread of this client waits for its lock. */
@@ -310,28 +324,6 @@ public final class Exits {
         }
         ended(hold, found);
         events.released(lock.keys, hold, sent);
-    }
-
-    private void release(LockObject lock, Hold hold, long sent, long until, long byNanos) {
-        boolean found = true;
-        try {
-            hold.names(handoff.successor(hold));
-            Reply freed = hold.successor() == null && mayUseFastPath(lock, hold, sent)
-                    ? monitored.run(Scripts.free(hold), timeoutNanos(byNanos))
-                    : null;
-            if (freed != null && Answer.isFreed(freed)) {
-                localQueue.exit(lock.keys, hold.attempt);
-            } else if (freed == null) {
-                found = handOn(lock, hold, sent, until, byNanos, false);
-            } else {
-                lock.crowded = true;
-                hold.names(handoff.successor(hold));
-                found = handOn(lock, hold, sent, until, byNanos, freed.resent());
-            }
-        } catch (RedisException e) {
-            found = goesOnLater(new Ending(hold, sent, until, byNanos), e);
-        }
-        ended(hold, found);
     }
 
     /** Whether the lock may go to a thread of this client before a waiter of another client that came earlier. */

@@ -32,6 +32,8 @@ public final class LockEngine {
 
     /** How locks are acquired. */
     public final Entries entries;
+    /** How a lock is acquired in Redis for an owner that does not hold it. */
+    final AttemptLoop attempts;
     /** How holds end. */
     public final Exits exits;
 
@@ -53,7 +55,8 @@ public final class LockEngine {
         this.handoff = parts.handoff();
         this.watchdog = parts.watchdog();
         this.exits = new Exits(access, parts, events);
-        this.entries = new Entries(access, parts, owners, acquisitions, events);
+        this.attempts = new AttemptLoop(access, parts, acquisitions);
+        this.entries = new Entries(access, parts, owners, attempts, events);
     }
 
     /** Whether a hold is valid now. */

@@ -159,7 +159,7 @@ public class Sync extends LockObject {
      */
     protected final @Nullable Hold attempt(Owner owner, WaitLimit limit, @Nullable Hold lost)
             throws InterruptedException {
-        return engine.entries.attempt(this, owner, limit, lost);
+        return engine.attempts.acquire(this, owner, limit, lost);
     }
 
     /** The request of each acquisition by this lock object. */

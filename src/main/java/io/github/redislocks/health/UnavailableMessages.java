@@ -22,7 +22,7 @@ public final class UnavailableMessages {
         this.redis = redis;
     }
 
-    /** What a failed operation on a lock did not do, and what that means for the caller. */
+    /** An operation on a lock, with the text of its failure and of the consequence for the caller. */
     public enum Operation {
         REENTRY("was not entered once more", "The calling thread still holds it, as often as before."),
         AWAIT(

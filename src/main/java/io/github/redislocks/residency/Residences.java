@@ -4,6 +4,7 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import io.github.redislocks.LockGivenUp;
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockOwner;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.engine.LockEngine;
@@ -171,8 +172,9 @@ public final class Residences implements Wanted, Task {
         // The token of the lease is the time of its grant by the clock of the server, in microseconds.
         long laterNanos = Math.max(0, local.acquiredNanos - local.lease.acquiredNanos);
         Instant since = Instant.EPOCH.plus(local.lease.token + laterNanos / 1_000, ChronoUnit.MICROS);
-        LockInspection.Owner thread = LockInspection.Owner.parse(local.owner.id);
-        return LockInspection.Holder.of(thread, local.count(), local.token, holder.remainingLease(), since);
+        LockOwner thread = LockOwner.parse(local.owner.id);
+        return LockInspection.Holder.of(thread, local.count(), local.token, holder.remainingLease())
+                .withSince(since);
     }
 
     @Override

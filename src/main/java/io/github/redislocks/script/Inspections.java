@@ -1,6 +1,7 @@
 package io.github.redislocks.script;
 
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockOwner;
 import io.github.redislocks.LockSummary;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
@@ -87,7 +88,7 @@ public final class Inspections {
     public static LockInspection of(String lockName, Reply reply) {
         Optional<LockInspection.Holder> holder = reply.is("HELD")
                 ? Optional.of(LockInspection.Holder.of(
-                        LockInspection.Owner.parse(reply.text(0)),
+                        LockOwner.parse(reply.text(0)),
                         (int) reply.number(1),
                         reply.number(2),
                         Duration.ofMillis(Math.max(0, reply.number(3)))))
@@ -130,7 +131,7 @@ public final class Inspections {
         Optional<LockInspection.Holder> holder = owner.isEmpty() || kept
                 ? Optional.empty()
                 : Optional.of(LockInspection.Holder.of(
-                        LockInspection.Owner.parse(owner), (int) reply.number(i + 2), reply.number(i + 3), lasts));
+                        LockOwner.parse(owner), (int) reply.number(i + 2), reply.number(i + 3), lasts));
         return LockSummary.of(
                 new LockKeys(reply.text(i)).name(),
                 holder,
@@ -142,6 +143,6 @@ public final class Inspections {
     /** Reads the owner and age at an index of the reply. */
     private static LockInspection.Waiter waiter(Reply reply, int index) {
         return LockInspection.Waiter.of(
-                LockInspection.Owner.parse(reply.text(index)), Duration.ofNanos(reply.number(index + 1) * 1_000));
+                LockOwner.parse(reply.text(index)), Duration.ofNanos(reply.number(index + 1) * 1_000));
     }
 }

@@ -1,5 +1,6 @@
 package io.github.redislocks.cli;
 
+import io.github.redislocks.LockOwner;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Shown;
@@ -64,7 +65,7 @@ final class InspectCommand extends CliCommand {
     }
 
     /** Describes an owner for people: its client and process, then its id. */
-    static String owner(LockInspection.Owner owner) {
+    static String owner(LockOwner owner) {
         String what = owner.isResidence()
                 ? "a thread or none"
                 : owner.isHandle() ? "a handle" : "thread " + owner.threadId().orElse(0);

@@ -1,5 +1,6 @@
 package io.github.redislocks.cli;
 
+import io.github.redislocks.LockOwner;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.concurrent.Shown;
 import java.util.ArrayList;
@@ -18,7 +19,7 @@ import java.util.stream.Collectors;
 final class WaitGraph {
 
     /** A wait: the waiter, the lock, and the holder of the lock. */
-    private record Wait(LockInspection.Owner waiter, String lock, LockInspection.Owner holder) {
+    private record Wait(LockOwner waiter, String lock, LockOwner holder) {
 
         /** Whether the holder of this wait may be the waiter of the next one. */
         boolean mayLeadTo(Wait next) {

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockInspection.Holder;
-import io.github.redislocks.LockInspection.Owner;
+import io.github.redislocks.LockOwner;
 import io.github.redislocks.LockInspection.Waiter;
 import java.time.Duration;
 import java.util.List;
@@ -19,8 +19,8 @@ class WaitGraphTest {
     private final WaitGraph graph = new WaitGraph();
 
     private void wait(String waiter, String lock, String holder) {
-        Holder held = Holder.of(Owner.parse(holder), 1, 7, A_WHILE);
-        List<Waiter> queue = List.of(Waiter.of(Owner.parse(waiter), A_WHILE));
+        Holder held = Holder.of(LockOwner.parse(holder), 1, 7, A_WHILE);
+        List<Waiter> queue = List.of(Waiter.of(LockOwner.parse(waiter), A_WHILE));
         graph.add(LockInspection.of(lock, Optional.of(held), Optional.empty(), queue, 1, List.of()));
     }
 

@@ -303,7 +303,7 @@ public abstract class TimedRequest<T> {
         }
     }
 
-    /** What the failure of this request says of it. */
+    /** The state of this request, for the message of its failure. */
     private Endpoint.Unfinished unfinished(boolean sent) {
         PooledConnection last = current;
         return new Endpoint.Unfinished(what(), sent, last != null && last.wantsTls(), timeoutNanos);
