@@ -14,10 +14,12 @@ import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaMember;
+import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.library.dependencies.SliceAssignment;
 import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import io.github.redislocks.fixture.Artifacts;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,12 +49,17 @@ class ArchitectureTest extends CodeRules {
 
     private static final String TOLD = "what users are told";
 
+    /** The most lines of a file. */
+    private static final int MOST_LINES = 450;
+    /** The number of methods with five and more parameters, without constructors. */
+    private static final int METHODS_WITH_MANY_PARAMETERS = 13;
+
     /**
      * The types of the exported package that say something, or are given to users, and know nothing of how a lock
      * works.
      */
     private static final String TOLD_TO_USERS =
-            "io\\.github\\.redislocks\\.(Lock(Event|Inspection|Summary|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released|Expiring|Forced|GivenUp)"
+            "io\\.github\\.redislocks\\.(Lock(Event|Inspection|Owner|Summary|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released|Expiring|Forced|GivenUp)"
                     + "|LocksRenewed|RedisOutage|RedisRequestException|(Multi)?(Lock)?Handle|Handle(Call|Run)|Locked(Call|Run|Result)|LeaderTerm|LeaderWork)(\\$.*)?";
 
     /**
@@ -352,4 +359,34 @@ class ArchitectureTest extends CodeRules {
             return "packages";
         }
     };
+
+    @Test
+    void files_areShort() throws IOException {
+        Map<Path, Integer> tooLong = new LinkedHashMap<>();
+        for (Path file : Artifacts.sources("src/main/java/io")) {
+            int lines = Files.readAllLines(file).size();
+            if (lines > MOST_LINES) {
+                tooLong.put(file.getFileName(), lines);
+            }
+        }
+        assertThat(tooLong)
+                .as(
+                        "more than %s lines: remove what nothing needs, or give a part of the file a file of its own",
+                        MOST_LINES)
+                .isEmpty();
+    }
+
+    @Test
+    void methods_withFiveAndMoreParameters_areFew() {
+        List<String> many = MAIN.stream()
+                .flatMap(type -> type.getMethods().stream())
+                .filter(method -> method.getRawParameterTypes().size() >= 5)
+                .filter(method -> !method.getModifiers().contains(JavaModifier.SYNTHETIC))
+                .map(method -> method.getOwner().getSimpleName() + '.' + method.getName())
+                .sorted()
+                .toList();
+        assertThat(many)
+                .as("methods with five and more parameters: pass one value instead of its parts")
+                .hasSizeLessThanOrEqualTo(METHODS_WITH_MANY_PARAMETERS);
+    }
 }

@@ -159,7 +159,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         usage = new Usage(acquired);
         turn.beginSlice(clock.nanoTime());
         // The thread that declared the loss of the lease before may find neither that lease nor its use any more.
-        tellUnlocked(before);
+        losses.tellUnlocked(before);
     }
 
     /** Notes that a lease has ended. Any thread may call this, and repeat it. */
@@ -383,22 +383,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
             return FollowUp.LATER;
         }
         // If the next lease has begun meanwhile, its beginning has notified the listeners.
-        tellUnlocked(usage(from));
+        losses.tellUnlocked(usage(from));
         return FollowUp.DONE;
-    }
-
-    /**
-     * Notifies the listeners of the loss of a lease if a thread that has unlocked may have had the lock at that time,
-     * unless they were notified already. Two threads may call this at once: listeners are notified once for each lease.
-     */
-    private void tellUnlocked(@Nullable Usage use) {
-        if (use != null) {
-            LockLost loss = use.lossOfUnlocked();
-            if (loss != null) {
-                losses.tell(loss, use.lease);
-                use.told();
-            }
-        }
     }
 
     /** Forgets a lease that was lost; returns false while a thread's hold under the lease has not ended. */

@@ -74,10 +74,18 @@ public final class ThreadLosses {
         }
     }
 
-    /** Notifies listeners, as of the loss of a thread that has unlocked: they know of its acquisition. */
-    void tell(LockLost loss, Hold lease) {
-        lease.announced();
-        losses.tell(loss, lease);
+    /**
+     * Notifies the listeners of the loss of a lease if a thread that has unlocked may have had the lock at that time,
+     * unless they were notified already. Two threads may call this at once: listeners are notified once for each lease.
+     */
+    void tellUnlocked(@Nullable Usage use) {
+        LockLost loss = use == null ? null : use.lossOfUnlocked();
+        if (use != null && loss != null) {
+            // The listeners know of the acquisition by the thread.
+            use.lease.announced();
+            losses.tell(loss, use.lease);
+            use.told();
+        }
     }
 
     /** Ends the local turn of a lease that was lost. */

@@ -74,13 +74,8 @@ public final class Scripts {
         return new Call(Request.Plain.CHECK, CHECK, LockKeys.ofNobody(keyPrefix).all(), List.of(mailbox));
     }
 
-    /** Takes the lock if it is free and nobody waits; a shorter script with fewer arguments than {@link #acquire}. */
-    public static Call take(Attempt attempt, Call.NotAfter notAfter) {
-        return take(attempt, notAfter, false);
-    }
-
     /**
-     * Takes the lock if it is free and nobody waits.
+     * Takes the lock if it is free and nobody waits; a shorter script with fewer arguments than {@link #acquire}.
      *
      * @param asks whether a try asks the client that keeps the lock
      */

@@ -78,7 +78,7 @@ class ShortScriptTest {
     }
 
     private Reply take(long number, String owner) {
-        return run(Scripts.take(attempt(number, owner), FOR_EVER));
+        return run(Scripts.take(attempt(number, owner), FOR_EVER, false));
     }
 
     private Reply free(long number, String owner) {
@@ -128,7 +128,8 @@ class ShortScriptTest {
                             new Owner("a:1"),
                             new Attempt.Request(86_400_000, false, false),
                             WaitLimit.endless()),
-                    FOR_EVER));
+                    FOR_EVER,
+                    false));
             assertThat((Long) peek().get(8)).isBetween(185_000_000L, 186_400_000L);
             assertThat(free(i, "a:1").code()).isEqualTo("OK");
             assertThat((Long) peek().get(8)).isBetween(185_000_000L, 186_400_000L);
@@ -165,7 +166,7 @@ class ShortScriptTest {
 
     @Test
     void take_late_changesNothing() {
-        assertThat(redis.run(Scripts.take(attempt(1, "a:1"), server -> 1), TIMEOUT_NANOS)
+        assertThat(redis.run(Scripts.take(attempt(1, "a:1"), server -> 1, false), TIMEOUT_NANOS)
                         .code())
                 .isEqualTo("LATE");
         assertThat(peek().get(0)).isEqualTo("-");
