@@ -342,8 +342,7 @@ class UnansweredTest extends FakeTime {
         redis.down(true);
         long began = clock.nanoTime();
         whileTimePasses(() -> assertThatThrownBy(held::lock).isInstanceOf(LockUnavailableException.class));
-        assertThat(clock.nanoTime() - began)
-                .isGreaterThan(Settings.DEFAULTS.retryFor().toNanos());
+        assertThat(clock.nanoTime() - began).isGreaterThan(Settings.DEFAULTS.retryForNanos());
         assertThat(held.getHoldCount()).isEqualTo(1);
         redis.heal();
         held.unlock();

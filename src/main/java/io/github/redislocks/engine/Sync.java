@@ -14,6 +14,7 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -270,14 +271,20 @@ public class Sync extends LockObject {
         return engine.entries.rescued(this);
     }
 
-    /** Checks the time for which the lock stays taken after its release, and returns it in milliseconds. */
+    /** Checks the time, from the acquisition, for which a released lock stays taken; returns it in ms, rounded up. */
     public long checkKept(Duration sinceAcquired) {
         if (!engine.hasLines()) {
             throw new UnsupportedOperationException("A quorum offers no releaseAfter: its masters end their votes one"
                     + " by one, and none votes for nobody. Release the handle when that time has come, or use a"
                     + " single server, Sentinel or a cluster.");
         }
-        return Settings.checkKept(sinceAcquired);
+        Objects.requireNonNull(sinceAcquired, "sinceAcquired");
+        if (sinceAcquired.isNegative() || sinceAcquired.compareTo(Settings.MAX_LEASE) > 0) {
+            throw new IllegalArgumentException("sinceAcquired is " + Shown.of(sinceAcquired)
+                    + ": it must lie between 0 and " + Shown.of(Settings.MAX_LEASE)
+                    + ". Count it from when the lock was acquired, or release() to free the lock at once.");
+        }
+        return sinceAcquired.plusNanos(999_999).toMillis();
     }
 
     /**

@@ -23,15 +23,15 @@ public final class Settings {
     /** A longer lease would outlive the memory of the last fencing token. */
     public static final Duration MAX_LEASE = Duration.ofHours(24);
     /** The longest time for which a hold can be limited. */
-    public static final Duration LONGEST_MAX_HOLD = Duration.ofDays(30);
+    private static final Duration LONGEST_MAX_HOLD = Duration.ofDays(30);
     /** The shortest time for which a client keeps a lock that nobody uses. */
-    public static final Duration LEAST_RESIDENCY = Duration.ofMillis(1);
+    private static final Duration LEAST_RESIDENCY = Duration.ofMillis(1);
     /** How many unused locks a client keeps. */
     public static final int DEFAULT_MAX_RESIDENT = 10_000;
     /** How long {@code lock()} goes on trying during an outage. */
     public static final Duration DEFAULT_RETRY_FOR = Duration.ofSeconds(10);
     /** The shortest time after which a wait or a hold can be reported as slow. */
-    public static final Duration LEAST_SLOW = Duration.ofMillis(10);
+    private static final Duration LEAST_SLOW = Duration.ofMillis(10);
     /** The timeout of one request. */
     public static final Duration DEFAULT_COMMAND_TIMEOUT = Duration.ofSeconds(1);
     /** The longest timeout of one request. */
@@ -216,7 +216,7 @@ public final class Settings {
         return with(values -> values.residency = time);
     }
 
-    /** A copy with another number of unused locks that the client keeps at most. */
+    /** A copy with another number of unused locks that the client keeps at most. For tests: users cannot set it. */
     public Settings withMaxResident(int count) {
         return with(values -> values.maxResident = count);
     }
@@ -341,17 +341,6 @@ public final class Settings {
         }
     }
 
-    /** Checks the time, from the acquisition, for which a released lock stays taken; returns it in ms, rounded up. */
-    public static long checkKept(Duration sinceAcquired) {
-        Objects.requireNonNull(sinceAcquired, "sinceAcquired");
-        if (sinceAcquired.isNegative() || sinceAcquired.compareTo(MAX_LEASE) > 0) {
-            throw new IllegalArgumentException(
-                    "sinceAcquired is " + Shown.of(sinceAcquired) + ": it must lie between 0 and " + Shown.of(MAX_LEASE)
-                            + ". Count it from when the lock was acquired, or release() to free the lock at once.");
-        }
-        return sinceAcquired.plusNanos(999_999).toMillis();
-    }
-
     public String keyPrefix() {
         return values.keyPrefix;
     }
@@ -375,10 +364,6 @@ public final class Settings {
 
     public Duration commandTimeout() {
         return values.commandTimeout;
-    }
-
-    public Duration retryFor() {
-        return values.retryFor;
     }
 
     public long retryForNanos() {
