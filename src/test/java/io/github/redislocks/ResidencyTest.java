@@ -20,6 +20,7 @@ import io.github.redislocks.testkit.twin.LoggedCall;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -795,7 +796,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void threadThatWaitsForTheTurnAndThenInRedis_isOneWaitingCall() throws Exception {
+    void threadThatWaitsForTheTurnAndThenInRedis_isOneWaiter() throws Exception {
         lock.lock();
         CompletableFuture<Boolean> here = elsewhere(() -> {
             lock.lock();
@@ -815,6 +816,10 @@ class ResidencyTest extends FakeTime {
         passUntil(() -> !others.heldNames().isEmpty() && !inside.attempts().isEmpty());
         assertThat(locks.countWaitingCalls()).isOne();
         assertThat(locks.waitedForNames()).containsExactly("job");
+        assertThat(lock.getQueueLength()).isOne();
+        assertThat(locks.inspect("job").queue())
+                .extracting(LockInspection.Waiter::threads)
+                .containsExactly(OptionalInt.of(1));
         over.countDown();
         passUntil(() -> here.isDone() && there.isDone());
     }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
@@ -19,7 +18,6 @@ import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalInt;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
@@ -73,18 +71,6 @@ class ResidencyStepsTest extends SteppedResidence {
         thread.join();
         assertThat(thrown).isEmpty();
         assertThat(commands()).hasSize(10_000).containsOnly("answer");
-    }
-
-    @Test
-    void releaseThatFindsNothing_isALossOfTheThread() {
-        kept.lock();
-        residence().recall(residence().lease().attempt, clock.nanoTime());
-        redis.del(KEY);
-        clock.advanceMillis(1);
-        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
-        assertThat(kept.held()).isNull();
-        assertThat(client.holds.all()).isEmpty();
-        assertThat(residence().turn.tryTakeFirst()).as("the turn is free").isTrue();
     }
 
     /** A lease that is lost, once, when it has just been found open. */
@@ -518,21 +504,6 @@ class ResidencyStepsTest extends SteppedResidence {
     }
 
     @Test
-    void releaseOfALease_saysTheLastToken() {
-        for (int round = 0; round < 3; round++) {
-            kept.lock();
-            kept.unlock();
-            clock.advanceMicros(100);
-            kept.lock();
-            long token = kept.held().token;
-            assertThat(token).isEqualTo(residence().lease().token + 1);
-            residence().recall(residence().lease().attempt, clock.nanoTime());
-            kept.unlock();
-            assertThat(asked.get(asked.size() - 1).args()).as("round %d", round).endsWith(Long.toString(token));
-        }
-    }
-
-    @Test
     void tokenOfTheNextMicrosecond_isWaitedFor_withoutARequest() {
         kept.lock();
         clock.moveAtReadings(50);
@@ -562,28 +533,6 @@ class ResidencyStepsTest extends SteppedResidence {
         waits.get();
         assertThat(onItsWay).containsExactly(thread);
         assertThat(client.queuedThreads(kept.keys())).isEmpty();
-    }
-
-    @Test
-    void thread_thatHasTheTurnAndWaitsInRedis_isOneInTheInspection() throws Exception {
-        other.lock();
-        Residence residence = residence();
-        assertThat(residence.turn.tryTake()).isTrue();
-        FutureTask<Void> waits = new FutureTask<>(
-                () -> {
-                    kept.lock();
-                    kept.unlock();
-                },
-                null);
-        new Thread(waits).start();
-        await().until(residence.turn::isWanted);
-        residence.turn.end();
-        await().until(() -> client.queries().inspect(kept.keys()).queueLength() == 1);
-        assertThat(client.queries().inspect(kept.keys()).queue())
-                .extracting(LockInspection.Waiter::threads)
-                .containsExactly(OptionalInt.of(1));
-        other.unlock();
-        waits.get();
     }
 
     @Test
