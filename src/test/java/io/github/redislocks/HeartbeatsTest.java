@@ -138,25 +138,17 @@ class HeartbeatsTest extends FakeTime {
     }
 
     @Test
-    void heartbeat_thatIsLate_isSentAgainAfterAPause() throws InterruptedException {
+    void heartbeat_thatIsLate_isSentAgainAtOnce() throws InterruptedException {
         other.lock();
         Waiter waiter = new Waiter();
         waiter.startAndQueue();
         clock.stepServerMillis(2_000);
-        pass(1_600);
+        pass(1_500);
         assertThat(redis.log().count("heartbeat"))
                 .as("a late request and its repetition")
                 .isEqualTo(2);
         other.unlock();
         waiter.end();
-    }
-
-    @Test
-    void heartbeats_thatAreAllLate_areSentAfterPauses() {
-        long due = clock.nanoTime();
-        Heartbeats.Heartbeat heartbeat = underWay();
-        heartbeat.answered(new Reply("LATE", List.of(clock.server().getAsLong())), due);
-        assertThat(attempt.nextHeartbeatNanos()).isGreaterThanOrEqualTo(due + 100_000_000);
     }
 
     @Test

@@ -171,7 +171,9 @@ public final class Heartbeats implements Task {
                 attempt.leftCondition();
             } else if (answer instanceof Answer.Waiting waiting) {
                 attempt.queued(sentNanos, waiting.lastToken(), -1);
-            } else if (answer instanceof Answer.Word) {
+            } else if (answer instanceof Answer.Word && answer != Answer.Word.LATE) {
+                // After LATE, leave the heartbeat due: the reply contained the server's time, so the next heartbeat
+                // will not be late.
                 attempt.heartbeatAt(clock.nanoTime() + PAUSE_NANOS);
             }
             leaveIfEnded();
