@@ -32,7 +32,7 @@ public final class LockLostException extends IllegalMonitorStateException {
         this.loss = loss;
     }
 
-    /** The loss. */
+    /** Which hold was lost, and why: the name of the lock, the token, the owner and the reason. */
     public LockLost loss() {
         return loss;
     }

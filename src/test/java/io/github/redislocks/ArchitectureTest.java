@@ -88,9 +88,7 @@ class ArchitectureTest extends CodeRules {
         rooms.put("watchdog", List.of("health", "redis", "concurrent"));
         rooms.put("lease", List.of("watchdog", "events", "health", "script", "state", "redis", "concurrent", TOLD));
         rooms.put("waiting", List.of("lease", "watchdog", "health", "script", "state", "redis", "concurrent", TOLD));
-        rooms.put(
-                "inspection",
-                List.of("waiting", "lease", "watchdog", "health", "script", "state", "redis", "concurrent", TOLD));
+        rooms.put("inspection", List.of("waiting", "health", "script", "state", "redis", "concurrent", TOLD));
         rooms.put(
                 "quorum",
                 List.of(
@@ -149,7 +147,6 @@ class ArchitectureTest extends CodeRules {
                         "several",
                         "residency",
                         "engine",
-                        "quorum",
                         "inspection",
                         "waiting",
                         "lease",
@@ -161,20 +158,7 @@ class ArchitectureTest extends CodeRules {
                         "redis",
                         "concurrent",
                         TOLD));
-        rooms.put(
-                "handles",
-                List.of(
-                        "client",
-                        "several",
-                        "engine",
-                        "actions",
-                        "waiting",
-                        "lease",
-                        "events",
-                        "state",
-                        "redis",
-                        "concurrent",
-                        TOLD));
+        rooms.put("handles", List.of("client", "several", "engine", "actions", "lease", "state", "concurrent", TOLD));
         return rooms;
     }
 

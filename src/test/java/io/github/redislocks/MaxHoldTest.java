@@ -335,7 +335,7 @@ class MaxHoldTest extends FakeTime {
     }
 
     @Test
-    void asyncHandle_isLimitedAsWell() {
+    void maxHold_endsAsyncHandle() {
         CompletableFuture<LockHandle> pending =
                 locks.reentrantLock("job", PLAIN.maxHold(Duration.ofSeconds(2))).acquireAsync();
         whileTimePasses(pending::join);
@@ -345,7 +345,7 @@ class MaxHoldTest extends FakeTime {
     }
 
     @Test
-    void fixedLease_thatIsLonger_isCut() {
+    void fixedLeaseBeyondMaxHold_isCutToMaxHold() {
         fixed(lock, Duration.ofMinutes(5)).lock();
         assertThat(server.pttl(KEY)).isEqualTo(60_000);
         assertThat(lock.remainingLease()).isLessThan(MINUTE);
@@ -356,7 +356,7 @@ class MaxHoldTest extends FakeTime {
     }
 
     @Test
-    void fixedLease_thatIsShorter_expires() {
+    void fixedLeaseWithinMaxHold_expires() {
         RedisReentrantLock brief = locks.reentrantLock("job", PLAIN.fixedLease(Duration.ofSeconds(5)));
         brief.lock();
         pass(5_000);
@@ -366,7 +366,7 @@ class MaxHoldTest extends FakeTime {
 
     /** The grant lasts for a claim, and is confirmed with the rest of the fixed lease. */
     @Test
-    void fixedLease_thatIsLonger_isCutForAWaiterToo() throws InterruptedException {
+    void fixedLeaseBeyondMaxHold_ofAWaiter_isCutToMaxHold() throws InterruptedException {
         other.lock();
         List<Duration> held = new ArrayList<>();
         Thread waiter = new Thread(() -> {

@@ -59,7 +59,7 @@ class MultiLockLimitsTest extends FakeTime {
 
     /** The first locks may be held for longer, while nobody works under them. */
     @Test
-    void maxHold_countsFromWhenTheLastWasHad() {
+    void maxHold_ofSeveralLocks_countsFromTheLastAcquisition() {
         FencedLock theirs = others.reentrantLock("b");
         theirs.lock();
         CompletableFuture<MultiLockHandle> held = new CompletableFuture<>();

@@ -4,7 +4,7 @@ import io.github.redislocks.Handle;
 import io.github.redislocks.LockLost;
 import java.util.concurrent.CompletionStage;
 
-/** A handle that reports its loss as early as the library knows of it, before it runs code of users. */
+/** A handle that reports its loss as soon as the library knows of the loss, before the library runs code of users. */
 public interface EarlyNews {
 
     /**

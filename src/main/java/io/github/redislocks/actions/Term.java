@@ -104,7 +104,8 @@ public final class Term implements LeaderTerm, Runnable {
             return told ? null : e;
         } finally {
             interruption.end();
-            // Clear an interrupt by others as well: the release below is not the work.
+            // Also clear an interrupt that did not come from `stop()`: it was meant for the work, and must not disturb
+            // the release that follows.
             Thread.interrupted();
             atWork = false;
         }

@@ -180,8 +180,8 @@ final class Closing {
     }
 
     /**
-     * Whether calls are under way, or pending commands of earlier calls. A command counts only if its server answers at
-     * present, and has not failed since the end of draining.
+     * Whether calls are under way, or pending commands of earlier calls. A command counts if its server answers at
+     * present, or if no request to the server that was sent after draining has failed.
      */
     private boolean isBusy() {
         return !attempts.isEmpty()

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The threads of a client at a lock, as Redis does not know them: their names, and how many share a place. */
+/** The names of a client's threads at a lock, and how many of them share a place: only the client knows both. */
 final class LocalThreads {
 
     /** The names of threads, by the owner's id in Redis. */

@@ -154,7 +154,7 @@ public final class LockClient {
             if (again) {
                 attempts.hurry();
             }
-            // With watchDeletions, every new subscription has Redis asked about all holds anyway.
+            // With watchDeletions, each new subscription already makes the client ask Redis about all holds.
             if (!settings.watchDeletions() && renewals.askForHandles()) {
                 watchdog.wakeAt(0);
             }

@@ -29,8 +29,8 @@ public final class CallbackExecutor {
 
     private final Queue<Runnable> queue = new ConcurrentLinkedQueue<>();
     /**
-     * A permit for each task in the queue. A semaphore, because a {@link java.util.concurrent.BlockingQueue} of the JDK
-     * may lose its waiter if an {@link OutOfMemoryError} hits the first signal.
+     * A permit for each task in the queue. A semaphore, since a waiter of a {@link java.util.concurrent.BlockingQueue}
+     * of the JDK may never wake if an {@link OutOfMemoryError} hits the signal to it.
      */
     private final Semaphore queued = new Semaphore(0);
 
@@ -126,8 +126,8 @@ public final class CallbackExecutor {
         running.incrementAndGet();
         try {
             Runnable task = queue.poll();
-            // Start another thread if one is needed: a task that was added before the lines above counted on this
-            // thread.
+            // Start another thread if one is needed. A task that was added before this thread took its own may have
+            // relied on this thread, which is busy now.
             start();
             if (task != null) {
                 Loggers.LOSS.guard(task, callbacks, (each, whose) -> each.run());

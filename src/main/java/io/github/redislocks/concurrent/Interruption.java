@@ -31,7 +31,7 @@ public final class Interruption {
     /** The work around this one, on the same thread. */
     private @Nullable Interruption outer;
 
-    /** Starts the work, on the calling thread. */
+    /** Notes that the calling thread begins the work. */
     public void begin() {
         outer = INNERMOST.get();
         INNERMOST.set(this);

@@ -101,7 +101,8 @@ public final class Entries {
                 return held;
             }
             if (held != null) {
-                // Repeated, since an error may have stopped the thread that found the loss.
+                // Call `ended` again: the thread that found the loss may have met an error before it notified the
+                // listeners.
                 losses.ended(held);
                 if (held.isLost() && !lock.own.relockAfterLoss()) {
                     throw Losses.exception(held);

@@ -392,7 +392,7 @@ public final class Exits {
     }
 
     private LockLostException lost(Hold hold) {
-        // Repeated, since an error may have stopped the thread that found the loss before it notified the listeners.
+        // Call `ended` again: the thread that found the loss may have met an error before it notified the listeners.
         losses.ended(hold);
         return Losses.exception(hold);
     }

@@ -74,7 +74,8 @@ public final class RedisCondition implements Condition {
 
     private boolean waitWith(WaitLimit limit, @Nullable Instant until) throws InterruptedException {
         try {
-            // As in the JDK, an interrupt is reported before a lock that is not held.
+            // As in the JDK, an interrupt comes first: InterruptedException, not IllegalMonitorStateException, if both
+            // apply.
             limit.throwIfInterrupted();
             return sync.await(conditions, id, limit, until);
         } finally {

@@ -157,7 +157,7 @@ public final class MonitoredRedis {
             // A server without an outage can be forgotten: its next call adds it again.
             servers.values().removeIf(server -> !server.isInTrouble(now));
         } else {
-            // Servers with an outage stay: listeners that know of its start expect the end.
+            // Drop only the masters that are gone, and tell the listeners that their outages are over.
             dropReplaced(now);
         }
         replications.values().removeIf(replication -> replication.age(now) == 0);

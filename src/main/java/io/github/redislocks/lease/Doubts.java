@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 final class Doubts {
 
     /**
-     * The least time between two calls of {@link #take} that take locks, so that a key that changes all the time does
+     * The least time between two inspections that ask about noted locks, so that a key that changes all the time does
      * not cause requests all the time.
      */
     private static final long PAUSE_NANOS = 10_000_000;
@@ -23,7 +23,7 @@ final class Doubts {
     private volatile boolean allNoted;
     private Set<String> taken = Set.of();
     private boolean allTaken;
-    /** The earliest time at which locks are taken again. */
+    /** The earliest time of the next inspection that asks about noted locks. */
     private volatile long nextNanos;
 
     /** Notes a lock, or all locks if {@code lock} is null. Returns the time from which the watchdog may take it. */
@@ -36,7 +36,7 @@ final class Doubts {
         return nextNanos;
     }
 
-    /** Takes the locks that were noted, unless a call has just done so; returns the time of the next call. */
+    /** Takes the noted locks for an inspection, unless a call has just done so; returns the time of the next call. */
     long take(long now) {
         taken = Set.of();
         allTaken = false;

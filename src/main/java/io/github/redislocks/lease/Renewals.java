@@ -44,7 +44,7 @@ public final class Renewals implements Task {
     private final Losses losses;
     private final Rescue rescue;
     private final LostHolds lostHolds;
-    /** The shortest lease of all locks that were made, which limits the watchdog's rest. */
+    /** The shortest lease of all locks that were made, which limits the pause of the watchdog. */
     private final AtomicLong shortestLeaseMillis;
 
     private final Doubts doubts = new Doubts();

@@ -31,7 +31,10 @@ public final class UnansweredVotes {
         }
     }
 
-    /** The votes and the place of one attempt. Read and changed only while the map computes its entry. */
+    /**
+     * The entry of one attempt: the votes and the place that the node may have. Read and changed only while the map
+     * computes its entry.
+     */
     private static final class Trace {
 
         /** For each unanswered request: the time until which the node may still give the vote. */
@@ -103,7 +106,7 @@ public final class UnansweredVotes {
         }
     }
 
-    /** How often expired traces are removed. */
+    /** The least time between two removals of expired entries. */
     private static final long SWEEP_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private final ConcurrentMap<Long, Trace> traces = new ConcurrentHashMap<>();

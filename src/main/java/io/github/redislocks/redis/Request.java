@@ -1,11 +1,12 @@
 package io.github.redislocks.redis;
 
 /**
- * The purpose of a call, and the attempt that makes it. A port to one server sends the call's script. A quorum does not
- * use that script: it asks its masters for votes instead, and derives its questions from this type.
+ * The purpose of a call, and the attempt that makes it. A {@link SingleServer} sends the call's script and ignores the
+ * request. A quorum does not use that script: it asks its masters for votes instead, and derives its questions from the
+ * request.
  *
- * <p>An attempt is one try of one thread to acquire a lock, and has a number that is unique in its client. The owner is
- * the id of that thread in Redis.
+ * <p>An attempt is one call that wants a lock, and has a number that is unique in its client. The owner is the id in
+ * Redis of the thread, handle or residence.
  */
 public sealed interface Request {
 

@@ -61,8 +61,8 @@ final class KeptLock extends ThreadLock {
         }
         StackSpace.ensureLocal();
         long began = clock.nanoTime();
-        // Look for a reason to give the lock up before taking the turn: a thread that finds one while it has the turn
-        // has to release the lock, and this method may send no request.
+        // Before taking the turn, look whether the lock has to be given up: a thread that finds this while it has the
+        // turn must release the lock, and this method may send no request.
         if (ends.whyOver(residence, present, began, true) != null || !residence.turn.tryTake()) {
             return null;
         }
@@ -105,7 +105,8 @@ final class KeptLock extends ThreadLock {
                 return local;
             }
             if (held instanceof ThreadHold lost) {
-                // Repeated, since an error may have stopped the thread that found the loss.
+                // Call `ended` again: the thread that found the loss may have met an error before it notified the
+                // listeners.
                 all.threadLosses.ended(lost);
                 if (!mayRelock()) {
                     throw Losses.exception(lost);

@@ -37,7 +37,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     /** The start of a residence's id, behind the client's id. The scripts know it. */
     static final String KIND = "r";
 
-    // Written lazily where the volatile write that ends the turn publishes it.
+    // lazySet is enough where `turn.end()` follows: its volatile write publishes this one.
     private static final AtomicReferenceFieldUpdater<Residence, @Nullable ThreadHold> HOLDING =
             AtomicReferenceFieldUpdater.newUpdater(Residence.class, ThreadHold.class, "holding");
 
@@ -375,8 +375,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
                 losses.ended(local);
             }
         } finally {
-            // After an error too: the next thread, which waits behind this turn, may already have forgotten the lease,
-            // so that the watchdog does not find it.
+            // End the turn even after an error. The next thread, which waits for this turn, may have removed the lease
+            // from the residence already; then the watchdog could not find the lease and end the turn.
             losses.endTurn(from);
         }
         if (!forget(from)) {

@@ -171,12 +171,12 @@ abstract class ThreadLock extends Sync {
         if (local.lostInRelease(reason == null ? LockLost.Reason.EXPIRED : reason)) {
             all.threadLosses.ended(local);
         }
-        // Repeated, since the thread that declared the loss could not finish while this hold was open.
+        // Call `ended` again: the thread that declared the loss could not finish while this hold was open.
         all.losses.ended(local.lease);
     }
 
     private LockLostException unlockLost(ThreadHold local) {
-        // Repeated, since an error may have stopped the thread that found the loss before it notified the listeners.
+        // Call `ended` again: the thread that found the loss may have met an error before it notified the listeners.
         all.threadLosses.ended(local);
         LockLostException exception = Losses.exception(local);
         if (local.isLost()) {

@@ -144,7 +144,7 @@ public final class Together {
         return answer == null ? Answer.Word.LINE : answer;
     }
 
-    /** Turns the grants into holds, as far as they are valid; returns true if all are. */
+    /** Turns the grants into holds, up to the first that is not valid any more; returns true if all became holds. */
     private boolean settle(List<Attempt> all, Attempt.Grant grant, WaitLimit limit, @Nullable Held[] had) {
         boolean held = true;
         for (int i = 0; i < all.size() && held; i++) {

@@ -322,14 +322,17 @@ public final class Attempt extends Footprint {
         nextHeartbeatNanos = nanos;
     }
 
-    /** Postpones the next check of the hold ahead by the time of a heartbeat. */
+    /**
+     * Postpones the next question whether the hold before this local waiter is still there, by the time of a heartbeat.
+     */
     public void lookAgain(long now) {
         nextHeartbeatNanos = now + Timing.heartbeatMillis(leaseMillis) * 1_000_000;
     }
 
     /**
-     * Postpones the next check of the hold ahead, if its time is still {@code seenNanos}. Otherwise the attempt may
-     * have got a place meanwhile, and the time is that of a heartbeat.
+     * Postpones the next question whether the hold before this local waiter is still there, unless
+     * {@code nextHeartbeatNanos} is no longer {@code seenNanos}: then the attempt may have got a place, and the field
+     * is the time of its heartbeat.
      */
     public void lookAgain(long seenNanos, long now) {
         NEXT_HEARTBEAT.compareAndSet(this, seenNanos, now + Timing.heartbeatMillis(leaseMillis) * 1_000_000);

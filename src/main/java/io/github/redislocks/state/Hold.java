@@ -24,8 +24,8 @@ public class Hold extends Leased implements Footprint.Possession {
     private @Nullable Attempt successor;
 
     /**
-     * The hold count of the outermost acquisition whose lease is renewed; as long as the count is at least this, the
-     * watchdog renews the hold. 0 if there is none.
+     * The hold count from which on the watchdog renews the hold: the count of the outermost acquisition whose lease is
+     * renewed. If the count falls below it, the renewal ends. 0: the hold is not renewed.
      */
     private volatile int renewedFrom;
     /** The longest lease of all acquisitions that are renewed. */
@@ -43,7 +43,9 @@ public class Hold extends Leased implements Footprint.Possession {
     /** Whether a message has said since the last renewal began that the hold was forced open. */
     private volatile boolean doubted;
 
-    /** Whether an error has stopped the owner's thread in a release, which the watchdog has to continue. */
+    /**
+     * Whether an error has stopped the owner's thread in an acquisition or a release, so that the watchdog releases.
+     */
     public volatile boolean stranded;
 
     public Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {

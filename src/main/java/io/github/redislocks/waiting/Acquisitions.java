@@ -66,7 +66,7 @@ public final class Acquisitions {
     /**
      * Makes the acquisition of an attempt, for a thread that waits for it.
      *
-     * @param lost the lost hold of the same thread after which the thread has not called unlock() yet, or null
+     * @param lost the lost hold that the thread has not unlocked yet, or null
      * @param fastPath whether to try first to take the lock if it is free and nobody waits, which costs less than
      *     queueing
      */

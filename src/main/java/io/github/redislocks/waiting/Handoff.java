@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
  * the lock to the successor, or queued it, but the successor has given up meanwhile, then a leave takes it out of Redis
  * and names the next local waiter as its successor. So a thread in the local queue can give up without a request.
  *
- * <p>An attempt in doubt names no successor. It is in doubt if one of its requests was not answered, was sent more than
- * once, or is under way. If such a request ran late, a late copy of a release or leave could run after it, and make an
- * attempt that has ended long ago the owner. In that case the next waiter of the local queue asks Redis itself.
+ * <p>An attempt in doubt names no successor: one of its requests was not answered, was sent more than once, or is under
+ * way. That request could run late and make the attempt the owner again. A late copy of its release or leave would then
+ * pass the lock to the named successor, which may have ended long ago. So the next local waiter asks Redis itself.
  */
 public final class Handoff implements Renewals.Rescue {
 
@@ -296,7 +296,10 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** Waits for a moment from {@code fromNanos} on. An interrupt does not end the wait; its flag is set again. */
+    /**
+     * Waits until {@code rest} is over, for {@link #MOMENT_NANOS} after {@code fromNanos} at most. An interrupt does
+     * not end the wait; its flag is set again.
+     */
     private void await(HandoffCommands.Remainder rest, long fromNanos) {
         long until = fromNanos + MOMENT_NANOS;
         boolean interrupted = false;

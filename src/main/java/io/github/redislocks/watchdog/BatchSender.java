@@ -215,7 +215,8 @@ public final class BatchSender implements Runnable {
     private void endUrgent() {
         for (PendingCommand command = urgent.poll(); command != null; command = urgent.poll()) {
             command.end();
-            // Another sender has to send the command, and only this call wakes the watchdog for it.
+            // `end()` leaves the command to another sender and wakes nobody. This call wakes the watchdog, which gives
+            // the command to that sender.
             onFree.run();
         }
     }

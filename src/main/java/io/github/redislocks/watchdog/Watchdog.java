@@ -113,7 +113,8 @@ public final class Watchdog {
         boolean sent = false;
         try {
             commands.add(command);
-            // Count the command after it is added: a reader that finds the number unchanged has seen the command.
+            // Count the command after adding it: a reader that starts with this count finds the command. If it were
+            // counted first, a reader could miss the command and see no further change of the count.
             added.incrementAndGet();
             BatchSender sender = senders.get(redis.serverOf(command.key()));
             sent = sender != null && command.need() == PendingCommand.Need.NOW && sender.sendNow(command);
@@ -142,8 +143,8 @@ public final class Watchdog {
     }
 
     /**
-     * Whether there are pending commands that can be sent now, and whose server is not away and has not failed since
-     * the given time.
+     * Whether there are pending commands that can be sent now, and whose server is not away, or has not failed a
+     * request that was sent since the given time.
      */
     public boolean hasCommands(long sinceNanos) {
         long before;

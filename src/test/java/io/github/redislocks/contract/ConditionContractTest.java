@@ -352,7 +352,7 @@ public abstract class ConditionContractTest {
     }
 
     @Test
-    void close_whileWaiting_throws() throws Exception {
+    void close_whileAnotherThreadAwaits_thatAwaitThrows() throws Exception {
         Future<?> waiter = threads.submit(() -> {
             lock.lock();
             condition.awaitUninterruptibly();

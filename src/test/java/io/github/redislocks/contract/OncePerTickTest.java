@@ -61,7 +61,7 @@ class OncePerTickTest {
     /** Tokens are the times at which Redis gave the lock. */
     @ParameterizedTest
     @ValueSource(strings = {"single", "sentinel", "cluster"})
-    void waiter_hasTheLockWhenItsTimeIsOver(String topology) throws Exception {
+    void releaseAfter_waiterGetsTheLockWhenTheTimeIsOver(String topology) throws Exception {
         String uri =
                 switch (topology) {
                     case "single" -> RedisServers.shared().uri();

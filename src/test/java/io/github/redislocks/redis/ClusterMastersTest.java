@@ -140,7 +140,7 @@ class ClusterMastersTest {
     }
 
     @Test
-    void nodesWithoutFurtherCalls_areClosed() {
+    void importingNode_notCalledForKeptNanos_isClosed() {
         news.accept(HALVES);
         Address first = new Address("127.0.0.1", 3);
         Address second = new Address("127.0.0.1", 4);

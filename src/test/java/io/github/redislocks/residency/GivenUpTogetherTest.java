@@ -366,7 +366,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void errorsAtTheBeginning_andAtTheAnswerOfATry_keepNoTurn() {
+    void error_atStartOrReplyOfATry_leavesTheTurnFree() {
         int met = 0;
         for (int first = 1; met >= first - 1; first++) {
             keepThreeThatMeetAnErrorAt(first);

@@ -54,7 +54,7 @@ class LossStepsTest extends SteppedResidence {
 
     /** A thread per task: the one that is looked at has unlocked, and has ended, and the next has the lock. */
     @Test
-    void holderThatEndsWhileItIsLookedAt_costsTheNextNothing() {
+    void holderThatEndsDuringInspection_doesNotEndTheHoldOfTheNext() {
         kept.lock();
         kept.unlock();
         Residence residence = residence();
@@ -193,7 +193,7 @@ class LossStepsTest extends SteppedResidence {
     }
 
     @Test
-    void losses_thatTheirThreadDoesNotUnlock_areOneRecord_andAreAllToBeUnlocked() {
+    void losses_notUnlocked_areKeptInTwoRecords_andEachUnlockThrows() {
         for (int i = 0; i < 10; i++) {
             kept.lock();
             kept.lock();
@@ -335,7 +335,7 @@ class LossStepsTest extends SteppedResidence {
     }
 
     @Test
-    void secondLoss_ofALockThatIsNotKept_thatIsBeingTold_hasARecordOfItsOwn() {
+    void secondLoss_whileItIsReported_keepsItsOwnRecord_andIsReportedAfterAnError() {
         sync.lock();
         client.losses.lose(sync.hold(), LockLost.Reason.TAKEN);
         redis.del(KEY);

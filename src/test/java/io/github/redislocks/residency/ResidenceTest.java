@@ -225,7 +225,7 @@ class ResidenceTest {
     }
 
     @Test
-    void thread_thatHasWaited_hasASlice() throws Exception {
+    void threadThatHasWaited_mayRetakeTheTurn_untilItsSliceEnds() throws Exception {
         assertThat(residence.turn.tryTake()).isTrue();
         beginLease();
         time.advanceMicros(5 * SLICE_MICROS);

@@ -174,7 +174,7 @@ class AcquisitionsTest {
     }
 
     @Test
-    void lockThatIsBusy_isDeclinedByOneThatDoesNotWait() throws InterruptedException {
+    void busyLock_tryWithoutWaiting_returnsNull_andTakesNoPlace() throws InterruptedException {
         answer(List.of(AcquisitionsTest::busy));
         assertThat(contend(forAnswer(), false)).isNull();
         assertThat(scripts()).containsExactly("acquire");
@@ -223,7 +223,7 @@ class AcquisitionsTest {
     }
 
     @Test
-    void serverThatIsNotReady_isToldToOneThatDoesNotWait_andBorneByOthers() throws InterruptedException {
+    void notReadyServer_failsTryThatDoesNotWait_isRetriedByOneThatDoes() throws InterruptedException {
         RedisException young = new RedisException.Unready("young", 70);
         answer(List.of(failing(young)));
         assertThatThrownBy(() -> contend(forAnswer(), false))

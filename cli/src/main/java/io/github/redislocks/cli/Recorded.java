@@ -24,7 +24,7 @@ final class Recorded {
     final Kept<Loss> losses =
             new Kept<>(MOST_LOSSES, Comparator.comparingLong(Loss::at).reversed());
     /**
-     * The events of outages, the longest of them. An outage that has ended has two: one of its beginning, one of its
+     * The events of the longest outages. An outage that has ended has two events: one of its beginning, one of its
      * end.
      */
     final Kept<Outage> outages = new Kept<>(MOST_OUTAGES, Comparator.comparingLong(Outage::lasted));

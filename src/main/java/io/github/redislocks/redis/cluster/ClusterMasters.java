@@ -53,7 +53,12 @@ public final class ClusterMasters implements AutoCloseable {
     /** New masters to which no call goes yet, since the listener failed; it runs again with the next slot map. */
     private Set<ClusterNode> unannounced = Set.of();
 
-    /** @param nanoTime the clock, which only decides when an importing node counts as abandoned */
+    /**
+     * Makes the masters of a cluster that is not watched yet.
+     *
+     * @param nanoTime the clock by which connections to the target of a slot migration are closed once no call uses
+     *     them
+     */
     public ClusterMasters(
             String cluster, Servers servers, Function<Consumer<SlotMap>, ClusterWatch> watch, LongSupplier nanoTime) {
         this.nanoTime = nanoTime;

@@ -57,7 +57,9 @@ public final class QuickReader {
     private volatile boolean wanted;
     /** When the tick started. Used by the reader's thread only, as the next field. */
     private long tickNanos;
-    /** Whether all callers read by themselves in the tick before. */
+    /**
+     * Whether callers waited in the last tick and each could read by itself, so that the reader's thread had no work.
+     */
     private boolean spared;
 
     /** Makes a reader that starts its thread with the first connection. */

@@ -141,9 +141,9 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     }
 
     /**
-     * Asks for the epoch before the address: otherwise an old address could come with a new epoch, and would be
-     * believed permanently. The address comes from the second reply, since the first one names the old master until the
-     * failover has moved all replicas to the new one.
+     * Asks for the epoch ({@code SENTINEL MASTER}) before the address: in the other order an old address could come
+     * with a new epoch, and would be believed permanently. The reply to {@code SENTINEL MASTER} has an address too,
+     * which is not used: until the failover has moved all replicas, it is that of the old master.
      */
     @Override
     protected Sighting ask(Observer<Sighting> sentinel) {

@@ -22,10 +22,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread that lets workers ask the observers of a topology, Sentinels or cluster nodes, again and again: one observer
- * after the other. If a reply takes longer than a moment, the next observer is asked as well, so that a hanging
- * observer delays the others only by that moment. The subclass decides which observer is next, how to ask it, and what
- * the replies mean.
+ * A thread that lets workers ask the observers of a topology again and again, one observer after the other. An observer
+ * is a Sentinel or a cluster node, which sees the topology. If a reply takes longer than a moment, the next observer is
+ * asked as well, so that a hanging observer delays the others only by that moment. The subclass decides which observer
+ * is next, how to ask it, and what the replies mean.
  *
  * @param <A> the type of a reply
  */

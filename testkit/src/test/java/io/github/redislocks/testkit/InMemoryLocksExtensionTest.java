@@ -62,7 +62,7 @@ class InMemoryLocksExtensionTest {
         }
 
         @Test
-        void parameter_isOfTheClass(InMemoryLocks memory) {
+        void parameter_withAClassWideExtension_isTheSharedMemory(InMemoryLocks memory) {
             assertThat(memory.client()).isSameAs(shared);
         }
 

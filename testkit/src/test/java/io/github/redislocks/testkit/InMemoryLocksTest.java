@@ -413,7 +413,7 @@ class InMemoryLocksTest {
     }
 
     @Test
-    void close_whilePausedAndAway_ends() {
+    void memoryClose_ofPausedClient_whileRedisIsAway_closesClient() {
         lock.lock();
         memory.pause(locks);
         memory.unavailable();

@@ -283,7 +283,7 @@ class InMemoryRedisTest {
     }
 
     @Test
-    void close_failsLaterCallsAndReleasesHeldOnes() {
+    void close_failsHeldAndLaterCalls() {
         HeldCalls held = redis.hold(call -> true);
         CompletableFuture<Reply> reply = OwnThread.call(() -> redis.run(ADD, TIMEOUT));
         held.awaitParked(1, LIMIT);
