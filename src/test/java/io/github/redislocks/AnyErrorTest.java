@@ -130,6 +130,26 @@ class AnyErrorTest extends FakeTime {
         }
     }
 
+    @Test
+    void unlock_thatMeetsAnErrorAfterALoss_hidesNoLoss() {
+        lock.lock();
+        Hold hold = inside.holds().all().iterator().next();
+        redis.down(true);
+        pass(29_800);
+        assertThat(losses).hasSize(1);
+        assertThat(server.hash(KEY)).as("its lease is not over").isNotEmpty();
+        // As if there had been no room on the stack for more.
+        hold.stranded = true;
+        redis.heal();
+        pass(10);
+        assertThat(redis.log().count("release")).isZero();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LockLostException.class);
+        pass(1_000);
+        assertThat(other.tryLock()).isTrue();
+        assertThat(other.previousHolderLost()).isTrue();
+        other.unlock();
+    }
+
     /** As if there had been no room on the stack to wake the watchdog. */
     @Test
     void holdAndAttempt_thatAnErrorLeftWithoutAWord_endWithOneLook() {

@@ -539,6 +539,33 @@ class AsyncHandleTest extends FakeTime {
 
     /** A cancellation is news as well, and comes before the thread of acquisitions has seen the first. */
     @Test
+    void releaseAsync_sentTwice_isNoLoss() throws Exception {
+        LockHandle handle = locks.reentrantLock("job").acquire();
+        redis.failNext(1, verb("release"), Fault.SENT_TWICE);
+        CompletableFuture<Boolean> released = handle.releaseAsync().toCompletableFuture();
+        assertThat(released.get(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(losses).isEmpty();
+    }
+
+    @Test
+    void releaseAsync_unansweredBeyondTheDeadline_isALossThatIsReportedOnce() throws Exception {
+        LockHandle handle = locks.reentrantLock("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(3)))
+                .acquire();
+        pass(2_950);
+        redis.failNext(1, verb("release"), Fault.REQUEST_LOST);
+        HeldCalls held = redis.hold(verb("release"));
+        CompletableFuture<Boolean> released = handle.releaseAsync().toCompletableFuture();
+        held.awaitParked(1, Duration.ofSeconds(20));
+        clock.advanceMillis(30);
+        held.release();
+        passUntil(released::isDone);
+        assertThat(released.join()).isFalse();
+        pass(3_000);
+        assertThat(losses).hasSize(1);
+        assertThat(server.hash(KEY)).isEmpty();
+    }
+
+    @Test
     void cancel_beforeItsThreadRuns_leavesTheNextInLine() {
         CountDownLatch mayRun = new CountDownLatch(1);
         RedisLocks slow = RedisLocks.builder()

@@ -155,13 +155,16 @@ class ErrorInALossTest extends FakeTime {
             errors.set(Integer.MAX_VALUE);
             other.forceUnlock();
             pass(60_000);
+            assertThat(locks.countResident()).isEqualTo(1);
+            server.del("redis-locks:{resident}");
+            pass(LOOK_MILLIS);
+            assertThat(locks.countResident()).as("asked for at its heartbeat").isZero();
             errors.set(0);
             pass(LOOK_MILLIS);
             onlyLossesAreLeft(wanted, 1);
             return null;
         });
         renewed.unlock();
-        assertThat(locks.countResident()).isEqualTo(1);
         assertThat(losses).hasSize(1);
     }
 

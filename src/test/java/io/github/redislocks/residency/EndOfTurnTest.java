@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.engine.Sync;
+import io.github.redislocks.fixture.NearTheEnd;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Instant;
@@ -14,6 +16,9 @@ import org.junit.jupiter.api.Timeout;
 /** A thread that ends its turn looks once more whether another client wants the lock. */
 @Timeout(30)
 class EndOfTurnTest extends SteppedResidence {
+
+    /** More than any of these calls needs. */
+    private static final int DEPTHS = 250;
 
     /** The thread that stops where it reads the clock, until {@link #goOn}. */
     private volatile Thread slow;
@@ -76,5 +81,28 @@ class EndOfTurnTest extends SteppedResidence {
         release.answered(redis.run(release.call(clock.nanoTime(), MILLI), MILLI), clock.nanoTime());
         release.end();
         waiter.join();
+    }
+
+    @Test
+    void recalledLease_whoseTurnEndsWithoutStack_isGivenUpByTheWatchdog() throws Exception {
+        int overflows = 0;
+        for (int left = 0; left < DEPTHS; left++) {
+            Sync deep = client.lock("deep" + left, false, KEEPING);
+            deep.lock();
+            deep.unlock();
+            Residence residence = residences.of(deep.keys(), 1);
+            residence.recall(residence.lease().attempt, clock.nanoTime());
+            clock.advanceMillis(300);
+            int above = left;
+            boolean met =
+                    NearTheEnd.inAThread(() -> NearTheEnd.overflows(above, () -> residences.ends.turnEnded(residence)));
+            overflows += met ? 1 : 0;
+            watch();
+            residences.inspect(clock.nanoTime(), clock.nanoTime(), (key, job) -> {});
+            assertThat(residence.lease() == null || !residence.lease().isOpen())
+                    .as("%d calls above", left)
+                    .isTrue();
+        }
+        assertThat(overflows).isBetween(1, DEPTHS - 1);
     }
 }

@@ -187,6 +187,25 @@ class ResidenceTest {
         assertThat(log).containsOnlyOnce("token 5)").containsOnlyOnce("token 20)");
     }
 
+    /** A thread for each task: the thread has unlocked and ended, and the next thread has the lock. */
+    @Test
+    void isAlive_afterTheHolderHasUnlockedAndEnded_isThatOfTheNext() {
+        assertThat(residence.turn.tryTake()).isTrue();
+        Hold lease = beginLease(5);
+        Owner ending = new Owner("client:1") {
+            @Override
+            public boolean isAlive() {
+                residence.passOn(begun(residence.holding()), 1);
+                assertThat(residence.turn.tryTake()).isTrue();
+                assertThat(residence.take(lease, new Owner("client:2"), 2_000_000))
+                        .isNotNull();
+                return false;
+            }
+        };
+        assertThat(residence.take(lease, ending, 0)).isNotNull();
+        assertThat(residence.isAlive()).isTrue();
+    }
+
     @Test
     void thread_thatHasWaited_isQueuedUntilItSaysItself() throws Exception {
         assertThat(residence.turn.tryTake()).isTrue();
