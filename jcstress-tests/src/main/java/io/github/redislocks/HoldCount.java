@@ -155,7 +155,8 @@ public class HoldCount {
                     // By a leave: the holder would be notified of a forced unlock.
                     long attempt = Long.parseLong(call.args().get(1));
                     redis.run(
-                            Scripts.leave(Tampered.keysOf(call), new Owner(call.args().get(0)), attempt, true),
+                            Scripts.leave(
+                                    Tampered.keysOf(call), new Owner(call.args().get(0)), attempt, true),
                             timeout);
                 }
                 return reply;

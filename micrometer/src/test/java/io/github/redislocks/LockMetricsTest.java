@@ -113,7 +113,8 @@ class LockMetricsTest extends FakeTime {
     @Test
     void held_countsNoLockThatIsLost() {
         job.lock();
-        FixedLease.fixed(measured.reentrantLock("another"), Duration.ofSeconds(1)).lock();
+        FixedLease.fixed(measured.reentrantLock("another"), Duration.ofSeconds(1))
+                .lock();
         assertThat(gauge(LockMetrics.HELD)).isEqualTo(2);
         clock.advanceMillis(1_000);
         assertThat(gauge(LockMetrics.HELD)).isEqualTo(1);

@@ -1,7 +1,7 @@
 package io.github.redislocks.cli;
 
-import io.github.redislocks.LockOwner;
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockOwner;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Shown;
 import java.io.PrintWriter;

@@ -24,8 +24,7 @@ final class Recorded {
     final Kept<Loss> losses =
             new Kept<>(MOST_LOSSES, Comparator.comparingLong(Loss::at).reversed());
     /**
-     * The events of the longest outages. An outage that has ended has two events: one of its beginning, one of its
-     * end.
+     * The events of the longest outages. An outage that has ended has two events: one of its beginning, one of its end.
      */
     final Kept<Outage> outages = new Kept<>(MOST_OUTAGES, Comparator.comparingLong(Outage::lasted));
 

@@ -1,7 +1,7 @@
 package io.github.redislocks.cli;
 
-import io.github.redislocks.LockOwner;
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockOwner;
 import io.github.redislocks.concurrent.Shown;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockInspection.Holder;
-import io.github.redislocks.LockOwner;
 import io.github.redislocks.LockInspection.Waiter;
+import io.github.redislocks.LockOwner;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -237,7 +237,8 @@ final class Caller {
                 use(lock, numbers);
             }
             case TRY_WITH_LEASE -> {
-                if (timed(lockName, wait, LATE_NANOS, () -> fixed(lockName, lease).tryLock(wait))) {
+                if (timed(
+                        lockName, wait, LATE_NANOS, () -> fixed(lockName, lease).tryLock(wait))) {
                     use(lock, numbers);
                 }
             }

@@ -16,7 +16,10 @@ final class FunctionText extends Expression {
     private final int slots;
     private final Block block;
 
-    /** A captured variable: a variable of the next surrounding function, or one that the next surrounding function has captured itself. */
+    /**
+     * A captured variable: a variable of the next surrounding function, or one that the next surrounding function has
+     * captured itself.
+     */
     record Captured(String name, boolean isOfNext, int index) {}
 
     /** The properties of a function that are known once the whole function has been parsed. */
