@@ -13,6 +13,8 @@ module io.github.redislocks {
             io.github.redislocks.testkit;
     exports io.github.redislocks.client to
             io.github.redislocks.testkit;
+    exports io.github.redislocks.engine to
+            io.github.redislocks.testkit;
     exports io.github.redislocks.lease to
             io.github.redislocks.testkit;
     exports io.github.redislocks.redis to
