@@ -6,12 +6,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -224,5 +229,46 @@ class MultiLockAsyncTest extends FakeTime {
         assertThat(several.tryLock()).isTrue();
         assertThat(several.previousHolderLost()).isTrue();
         several.unlock();
+    }
+
+    /** The client of a call that is cancelled when it gets its second lock. */
+    @Test
+    void cancelAtAGrant_thatMeetsAnErrorAnywhere_leavesNoLock() {
+        AtomicReference<@Nullable CompletableFuture<?>> present = new AtomicReference<>();
+        RedisLocks client = RedisLocks.on(
+                server.another(),
+                Settings.DEFAULTS,
+                List.of(new LockListener() {
+                    @Override
+                    public void acquired(LockAcquired event) {
+                        if (event.lockName().equals("b")) {
+                            Objects.requireNonNull(Awaitility.await().until(present::get, Objects::nonNull))
+                                    .cancel(true);
+                        }
+                    }
+                }),
+                clock);
+        clients.add(client);
+        boolean met = true;
+        for (int reading = 1; met; reading++) {
+            present.set(null);
+            clock.failReadings(thread -> thread.getName().startsWith("redis-locks-handles"), reading, 1);
+            CompletableFuture<?> future =
+                    client.multiLock(List.of("a", "b", "c")).acquireAsync();
+            present.set(future);
+            passUntil(future::isDone);
+            pass(50);
+            met = clock.heal() >= reading;
+            pass(3_000);
+            for (String name : List.of("a", "b", "c")) {
+                RedisReentrantLock lock = others.reentrantLock(name);
+                assertThat(lock.tryLock())
+                        .as("%s after an error at reading %d", name, reading)
+                        .isTrue();
+                lock.unlock();
+            }
+        }
+        clients.remove(client);
+        whileTimePasses(() -> true, client::close);
     }
 }

@@ -802,4 +802,18 @@ class MultiLockTest extends FakeTime {
     private interface Locking {
         void go() throws InterruptedException;
     }
+
+    @Test
+    void fixedLease_overARenewedHold_leavesItsRenewal() {
+        RedisReentrantLock renewed = locks.reentrantLock("a");
+        renewed.lock();
+        MultiLock fixed =
+                locks.multiLock(List.of("a", "b"), LockOptions.defaults().fixedLease(Duration.ofSeconds(2)));
+        fixed.lock();
+        fixed.unlock();
+        pass(60_000);
+        assertThat(losses).isEmpty();
+        assertThat(renewed.isHeldByCurrentThread()).isTrue();
+        renewed.unlock();
+    }
 }

@@ -259,6 +259,7 @@ public final class AsyncAcquisitions {
         private void begin() {
             Attempt next = attempts.make(keys, owner, request, limit);
             attempt = next;
+            limit.begin(clock.nanoTime());
             acquisition = acquisitions.unattended(next, limit);
             acquisition.begin();
         }

@@ -137,7 +137,9 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
     }
 
     private void giveBack() {
-        several.releaseLater(Arrays.copyOf(had, count), 0, released -> {});
+        Held[] back = Arrays.copyOf(had, count);
+        // After an error the watchdog releases them: a second call would take them from it.
         count = 0;
+        several.releaseLater(back, 0, released -> {});
     }
 }

@@ -155,11 +155,12 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     public void begin(Hold acquired) {
         // Set the lease first, so that the residence has it after any error that follows.
         lease.set(acquired);
-        Usage before = usage;
+        // The thread that declared the loss of the lease before may find neither that lease nor its use any more.
+        // Report
+        // the loss before the use is replaced, so that an error leaves the report to the next lease.
+        losses.tellUnlocked(usage);
         usage = new Usage(acquired);
         turn.beginSlice(clock.nanoTime());
-        // The thread that declared the loss of the lease before may find neither that lease nor its use any more.
-        losses.tellUnlocked(before);
     }
 
     /** Notes that a lease has ended. Any thread may call this, and repeat it. */
@@ -353,7 +354,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     public void lost(ThreadHold hold) {
         if (holding == hold) {
             losses.add(hold);
-            Usage use = usage;
+            Usage use = usage(hold.lease);
             if (use != null) {
                 use.told();
             }

@@ -77,13 +77,8 @@ final class SeveralExits {
             }
             Arrays.fill(had, null);
         } finally {
-            for (int i = 0; i < had.length; i++) {
-                Held left = had[i];
-                if (left != null) {
-                    // The end of a re-entry may have been counted before the error.
-                    parts.get(i).strand(left, i == last ? count : left.count());
-                }
-            }
+            // The end of a re-entry may have been counted before the error.
+            strand(had, had.length - 1, last, count);
         }
     }
 
@@ -125,7 +120,7 @@ final class SeveralExits {
                 }
             }
         } finally {
-            strand(held, next, count);
+            strand(held, next, next, count);
         }
         if (met != null) {
             throw met;
@@ -143,19 +138,25 @@ final class SeveralExits {
                 exits.releaseHandleLater(parts.get(next), (Hold) held[next], keptMillis, ends);
             }
         } finally {
-            strand(held, next, 1);
+            strand(held, next, next, 1);
         }
     }
 
     /**
      * Leaves the releases that an error has prevented to the watchdog.
      *
-     * @param last the last of these locks; -1 if there is none
-     * @param count how often the last was held before its release began
+     * @param from the last of these locks; -1 if there is none
+     * @param met the lock whose release met the error, and how often it was held before
      */
-    private void strand(Held[] held, int last, int count) {
-        for (int i = last; i >= 0; i--) {
-            parts.get(i).strand(held[i], i == last ? count : held[i].count());
+    private void strand(@Nullable Held[] held, int from, int met, int count) {
+        // The lost ones at the end, since their end may meet the error again.
+        for (int pass = 0; pass < 2; pass++) {
+            for (int i = from; i >= 0; i--) {
+                Held left = held[i];
+                if (left != null && left.isLost() == (pass == 1)) {
+                    parts.get(i).strand(left, i == met ? count : left.count());
+                }
+            }
         }
     }
 

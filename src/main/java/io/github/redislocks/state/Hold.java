@@ -320,9 +320,11 @@ public class Hold extends Leased implements Footprint.Possession {
      *     grant, is still sent
      */
     public void fixed(boolean extended) {
-        renewedFrom = 0;
-        if (extended) {
-            nextRenewalNanos = Long.MAX_VALUE;
+        if (renewedFrom == count()) {
+            renewedFrom = 0;
+            if (extended) {
+                nextRenewalNanos = Long.MAX_VALUE;
+            }
         }
     }
 

@@ -130,8 +130,7 @@ public final class WaitLimit {
     }
 
     public long remaining(long now) {
-        begin(now);
-        return isTimed() ? deadlineNanos - now : Long.MAX_VALUE;
+        return isTimed() ? deadlineNanos - (begun ? now : beganNanos) : Long.MAX_VALUE;
     }
 
     /**
