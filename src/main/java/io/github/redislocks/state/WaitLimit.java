@@ -4,8 +4,8 @@ package io.github.redislocks.state;
  * How long a caller waits, and whether an interrupt ends the wait. An interrupt that does not end the wait is
  * remembered, so that {@link #restore} can set the flag again.
  *
- * <p>The time of a try that does not wait begins when a method first asks for the time, which is at its first request
- * or wait: a thread that gets no processor before that has all its time for the answer.
+ * <p>The time of a try that does not wait begins with its first request: a thread that gets no processor before that
+ * has all its time for the answer.
  */
 public final class WaitLimit {
 
@@ -129,6 +129,7 @@ public final class WaitLimit {
         return retryForNanos;
     }
 
+    /** The time that is left, which for a try that does not wait begins with its first request. */
     public long remaining(long now) {
         return isTimed() ? deadlineNanos - (begun ? now : beganNanos) : Long.MAX_VALUE;
     }

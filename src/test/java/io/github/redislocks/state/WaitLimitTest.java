@@ -18,13 +18,14 @@ class WaitLimitTest {
     }
 
     @Test
-    void timeOfATry_beginsWithItsFirstUse_andIsGivenAgainForTheNextLock() {
+    void timeOfATry_beginsWithItsFirstRequest_andIsGivenAgainForTheNextLock() {
         WaitLimit limit = WaitLimit.forAnswer(100, 1_000);
         assertThat(limit.timeoutNanos(5_000, 300)).isEqualTo(100);
         assertThat(limit.remaining(5_070)).isEqualTo(30);
         limit.restart();
         assertThat(limit.remaining(9_000)).isEqualTo(100);
-        assertThat(limit.timeoutNanos(9_060, 300)).isEqualTo(40);
+        assertThat(limit.timeoutNanos(9_060, 300)).isEqualTo(100);
+        assertThat(limit.remaining(9_100)).isEqualTo(60);
     }
 
     @Test
