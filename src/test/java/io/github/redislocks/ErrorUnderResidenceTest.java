@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ErrorUnderResidenceTest extends ErrorsAnywhere {
 
     /** More than any of these calls needs. */
-    private static final int DEPTHS = 250;
+    private static final int DEPTHS = 2_000;
 
     /** Whether the thread may have a record of a loss. */
     private boolean lost;
@@ -136,9 +136,10 @@ class ErrorUnderResidenceTest extends ErrorsAnywhere {
     /** Meets the end of the stack at every depth; another client gets the lock by a try at the next look. */
     private void atTheEndOfTheStack(Runnable first, Runnable deed) throws Exception {
         int overflows = 0;
-        for (int left = 0; left < DEPTHS; left++) {
+        boolean met = true;
+        for (int left = 0; met && left < DEPTHS; left++) {
             int above = left;
-            boolean met = NearTheEnd.inAThread(() -> {
+            met = NearTheEnd.inAThread(() -> {
                 first.run();
                 boolean overflow = NearTheEnd.overflows(above, deed);
                 while (lock.isHeldByCurrentThread()) {
