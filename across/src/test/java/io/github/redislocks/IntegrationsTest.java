@@ -67,6 +67,7 @@ class IntegrationsTest extends CodeRules {
                         List.of(
                                 "",
                                 "testkit.twin",
+                                "client",
                                 "engine",
                                 "waiting",
                                 "lease",
