@@ -74,7 +74,7 @@ class MicronautAppTest {
     @Test
     void context_withoutRedis_doesNotStart() {
         assertThatThrownBy(() -> ApplicationContext.run(Map.of("shop.redis", "redis://127.0.0.1:1")))
-                .hasStackTraceContaining("This client cannot start: No connection to 127.0.0.1:1");
+                .hasStackTraceContaining("Redis cannot be used: No connection to 127.0.0.1:1");
     }
 
     @Test
