@@ -272,6 +272,19 @@ class HandleTest extends FakeTime {
     }
 
     @Test
+    void fixedLease_thatIsForcedInItsLastMoment_isToldAtOnce() throws InterruptedException {
+        LockHandle handle = locks.reentrantLock("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(1)))
+                .acquire();
+        CompletableFuture<LockLost> told = handle.lost().toCompletableFuture();
+        await().until(() -> inside.mailbox().isOpen());
+        clock.advanceMillis(950);
+        other.forceUnlock();
+        // The clock stands still from now on, so the lease does not end.
+        await().until(told::isDone);
+        assertThat(told.join().reason()).isEqualTo(LockLost.Reason.TAKEN);
+    }
+
+    @Test
     void fixedLease_thatIsForced_isToldAtOnce() throws InterruptedException {
         LockHandle handle = locks.reentrantLock("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(60)))
                 .acquire();

@@ -30,9 +30,6 @@ public final class Renewals implements Task {
      */
     private static final long REST_NANOS = 4_000;
 
-    /** The end of a fixed lease in which Redis is not asked about it any more. */
-    private static final long LAST_NANOS = 100_000_000;
-
     private static final long FEW = 1_000;
 
     /** How many losses are remembered for owners that have not called the library since. */
@@ -217,17 +214,9 @@ public final class Renewals implements Task {
                 // The owner has ended, so nobody can unlock. Only renewed holds are abandoned: a lease that the caller
                 // chose runs to its end.
                 abandon(hold);
-            } else if (!hold.isRenewing() && !endsSoon(hold)) {
+            } else if (!hold.isRenewing()) {
                 renew(hold);
             }
-        }
-
-        /**
-         * Whether a fixed lease is nearly over: an answer would say nothing that its end does not, and an answer that
-         * has not come by then would hide why the lease ended.
-         */
-        private boolean endsSoon(Hold hold) {
-            return !hold.isRenewed() && hold.wantedUntilNanos() - now < LAST_NANOS;
         }
 
         /** Declares the loss if the deadline has passed; returns true if the hold is lost or being released. */

@@ -45,6 +45,8 @@ public abstract class Leased extends Held {
     private static final int OPEN = Asker.OWNER.open | Asker.WATCHDOG.open;
     /** The bit of the number that is set once a request may run late. */
     private static final int LATE = 1 << 30;
+    /** The bit of the number that is set once Redis has given a whole lease, not only a claim. */
+    private static final int WHOLE = 1 << 31;
 
     private static final AtomicIntegerFieldUpdater<Leased> ASKED =
             AtomicIntegerFieldUpdater.newUpdater(Leased.class, "asked");
@@ -56,6 +58,7 @@ public abstract class Leased extends Held {
     Leased(Attempt attempt, Attempt.Grant grant, long acquiredNanos) {
         super(attempt.owner, grant.token(), grant.previousLost(), acquiredNanos);
         this.leaseMillis = Math.toIntExact(attempt.leaseMillis);
+        this.asked = grant.confirmed() ? WHOLE : 0;
     }
 
     /**
@@ -87,7 +90,7 @@ public abstract class Leased extends Held {
         do {
             old = asked;
             int late = once && (old & closed & ~by.open) == 0 ? 0 : LATE;
-            next = (old & ~closed) | late;
+            next = (old & ~closed) | late | WHOLE;
         } while (!ASKED.compareAndSet(this, old, next));
     }
 
@@ -99,9 +102,14 @@ public abstract class Leased extends Held {
         } while (!ASKED.compareAndSet(this, old, old & ~by.open));
     }
 
-    /** Returns true if a request that should have extended the deadline is open. */
+    /**
+     * Returns true if a request that should have extended the deadline is open. Once a fixed lease is whole, the
+     * watchdog only asks whether Redis still has it.
+     */
     final boolean isUnanswered() {
-        return (asked & OPEN) != 0;
+        int now = asked;
+        boolean isExtended = isRenewed() || (now & WHOLE) == 0;
+        return (now & (isExtended ? OPEN : Asker.OWNER.open)) != 0;
     }
 
     /** Returns true if Redis may have given a lease that ends after the deadline, or may still do so. */

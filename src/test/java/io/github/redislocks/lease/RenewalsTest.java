@@ -445,18 +445,6 @@ class RenewalsTest {
     }
 
     @Test
-    void fixedLease_thatEndsSoon_isNotAskedAboutAnyMore() {
-        Hold hold = hold(new Owner("a:1"), 5_000, false, Long.MAX_VALUE);
-        hold.renewAt(clock.nanoTime());
-        walk();
-        assertThat(due).containsOnlyKeys(hold.lock());
-        clock.advanceMillis(4_920);
-        assertThat(hold.isValid(clock.nanoTime())).isTrue();
-        walk();
-        assertThat(due).isEmpty();
-    }
-
-    @Test
     void failover_hasEachHoldRenewedAtOnce() {
         Hold hold = hold(RENEWAL);
         walk();

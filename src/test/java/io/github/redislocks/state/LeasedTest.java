@@ -15,13 +15,17 @@ class LeasedTest {
     private static final long DEADLINE = 100;
 
     private static Hold hold(boolean renewed) {
+        return hold(renewed, true);
+    }
+
+    private static Hold hold(boolean renewed, boolean confirmed) {
         Attempt attempt = new Attempt(
                 7,
                 LockKeys.of("p", "a"),
                 new Owner("owner"),
                 new Attempt.Request(30_000, renewed, false),
                 WaitLimit.endless());
-        return new Hold(attempt, new Attempt.Grant(5, false, DEADLINE, 0, true), 0, Long.MAX_VALUE, null);
+        return new Hold(attempt, new Attempt.Grant(5, false, DEADLINE, 0, confirmed), 0, Long.MAX_VALUE, null);
     }
 
     private static void play(Hold hold, String event) {
@@ -47,9 +51,14 @@ class LeasedTest {
                     named, reenter reentered-twice, EXPIRED, true
                     named, reenter reenter reentered, EXPIRED, true
                     named, reenter reenter refused, EXPIRED, true
-                    named, renew, UNCONFIRMED, true
+                    named, renew, EXPIRED, true
                     named, renew renewed, EXPIRED, false
                     named, renew reenter reentered, EXPIRED, true
+                    claimed, '', EXPIRED, false
+                    claimed, renew, UNCONFIRMED, true
+                    claimed, renew renewed, EXPIRED, false
+                    claimed, renew renewed renew, EXPIRED, true
+                    claimed, reenter reentered renew, EXPIRED, true
                     renewed, '', EXPIRED, false
                     renewed, renew, UNCONFIRMED, true
                     renewed, renew renewed, EXPIRED, false
@@ -64,7 +73,7 @@ class LeasedTest {
                     """)
     void lossAtTheDeadline_isWhatTheAnswersSay(
             String kind, String events, LockLost.Reason reason, boolean endsInRedis) {
-        Hold hold = hold(kind.equals("renewed"));
+        Hold hold = hold(kind.equals("renewed"), !kind.equals("claimed"));
         for (String event : events.isEmpty() ? new String[0] : events.split(" ")) {
             play(hold, event);
         }
