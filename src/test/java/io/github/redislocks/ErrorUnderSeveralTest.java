@@ -4,6 +4,7 @@ import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.github.redislocks.fixture.NearTheEnd;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.List;
@@ -86,5 +87,48 @@ class ErrorUnderSeveralTest extends FakeTime {
         waiter.join(5_000);
         assertThat(inside.holds().all()).isEmpty();
         assertThat(catchThrowable(() -> whileTimePasses(several::lock))).isNull();
+    }
+
+    /** The end of the stack at every sixth depth: a call that has released any lock leaves none held. */
+    @ParameterizedTest
+    @ValueSource(strings = {"a", "b", "c"})
+    void unlockOfSeveral_ofWhichOneIsLost_atTheEndOfTheStack_leavesNoneHeld(String lost) throws Exception {
+        List<String> names = List.of("a", "b", "c");
+        // This client asks Redis seldom, so it notices late that the thread has ended.
+        MultiLock several = others.multiLock(names);
+        boolean met = true;
+        for (int left = 0; met; left += 6) {
+            int above = left;
+            met = NearTheEnd.inAThread(() -> {
+                several.lock();
+                inside(others).holds().all().stream()
+                        .filter(hold -> hold.keys().name().equals(lost))
+                        .forEach(hold -> inside(others).losses().lose(hold, LockLost.Reason.TAKEN));
+                server.del("redis-locks:{" + lost + '}');
+                boolean overflow = overflows(above, several);
+                long held = names.stream()
+                        .filter(name -> others.reentrantLock(name).isHeldByCurrentThread())
+                        .count();
+                if (held == names.size() - 1) {
+                    // The call had no stack, and has changed nothing.
+                    assertThat(catchThrowable(several::unlock)).isInstanceOf(LockLostException.class);
+                }
+                return overflow;
+            });
+            pass(2_500);
+            for (String name : names) {
+                RedisReentrantLock theirs = locks.reentrantLock(name);
+                assertThat(theirs.tryLock()).as("%s, %d calls above", name, left).isTrue();
+                theirs.unlock();
+            }
+        }
+    }
+
+    private static boolean overflows(int above, MultiLock several) {
+        try {
+            return NearTheEnd.overflows(above, several::unlock);
+        } catch (LockLostException e) {
+            return false;
+        }
     }
 }
