@@ -35,7 +35,7 @@ class ErrorInALossTest extends FakeTime {
     private final AtomicInteger errors = new AtomicInteger();
     /** Counts down when a report has begun. */
     private final CountDownLatch reporting = new CountDownLatch(1);
-    /** What a report waits for before it meets its error. */
+    /** Holds a report back before it meets its error. */
     private volatile CountDownLatch goOn = new CountDownLatch(0);
 
     @BeforeEach

@@ -118,7 +118,9 @@ class ErrorUnderSeveralTest extends FakeTime {
             pass(2_500);
             for (String name : names) {
                 RedisReentrantLock theirs = locks.reentrantLock(name);
-                assertThat(theirs.tryLock()).as("%s, %d calls above", name, left).isTrue();
+                assertThat(theirs.tryLock())
+                        .as("%s, %d calls above", name, left)
+                        .isTrue();
                 theirs.unlock();
             }
         }

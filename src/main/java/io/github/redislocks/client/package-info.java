@@ -1,6 +1,6 @@
 /**
- * One client of the library: makes all parts, wires them together and closes them. Answers queries about the locks of
- * the client and of all clients.
+ * One client of the library. The room makes all parts of the client, wires them together and closes them, and answers
+ * queries about the locks of this client and of all clients.
  */
 @NullMarked
 package io.github.redislocks.client;

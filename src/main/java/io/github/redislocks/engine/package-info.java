@@ -1,6 +1,6 @@
 /**
- * What the object of one lock does: acquire, re-enter and release the lock, and Conditions. Knows holds in Redis only:
- * how a client keeps a lock for its threads, handles, and several locks stand above.
+ * The engine of one lock object: to acquire, re-enter and release the lock in Redis, and Conditions. Rooms above keep
+ * locks for threads, and have handles and several locks.
  */
 @NullMarked
 package io.github.redislocks.engine;

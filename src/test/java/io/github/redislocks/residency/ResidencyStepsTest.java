@@ -446,7 +446,7 @@ class ResidencyStepsTest extends SteppedResidence {
         kept.unlock();
     }
 
-    /** Another client tries the lock while it is not clear who has the lock. */
+    /** Another client tries the lock while a thread of this client has the turn. */
     private void tryOfAnother() {
         residence().ask(() -> residences.byTry(KEY, "another", 7));
     }
