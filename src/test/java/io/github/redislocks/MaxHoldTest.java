@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.client.Inside;
 import io.github.redislocks.client.LockClient;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.Logged;
 import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.state.Attempt;
@@ -500,7 +501,7 @@ class MaxHoldTest extends FakeTime {
     /** The more holds there are, the more seldom all are looked at, but not too seldom for the shortest. */
     @Test
     void maxHold_shorterThanAllLeases_isHowOftenAllAreLookedAt() {
-        LockClient still = new LockClient("client", Settings.DEFAULTS, List.of(), clock, server);
+        LockClient still = new LockClient("client", Settings.DEFAULTS, List.of(), clock, server, Threads.DAEMONS);
         Inside parts = Inside.of(still);
         for (int i = 0; i < 3_000; i++) {
             Attempt.Request endless = new Attempt.Request(30_000, true, false);

@@ -99,11 +99,7 @@ public final class LockClient {
     private final BackgroundLog log;
     private final Closing closing;
 
-    public LockClient(String id, Settings settings, List<LockListener> listeners, Clock clock, Redis redis) {
-        this(id, settings, listeners, clock, redis, Threads.DAEMONS);
-    }
-
-    /** Makes a client with the given threads. */
+    /** Makes a client. */
     public LockClient(
             String id, Settings settings, List<LockListener> listeners, Clock clock, Redis redis, Threads threads) {
         this.id = id;

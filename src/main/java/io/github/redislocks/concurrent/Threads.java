@@ -84,11 +84,6 @@ public final class Threads {
         return thread;
     }
 
-    /** A factory of threads as made by {@link #daemon}, all with the same name. */
-    public static ThreadFactory daemons(String name) {
-        return work -> daemon(name, work);
-    }
-
     private static ThreadGroup rootGroup() {
         ThreadGroup group = Thread.currentThread().getThreadGroup();
         while (group.getParent() != null) {

@@ -61,10 +61,10 @@ public final class Attempt extends Footprint {
     }
 
     /** How far an attempt has come on its way to the lock. */
-    public sealed interface Stage permits Way, QueuePosition {}
+    private sealed interface Stage permits Way, QueuePosition {}
 
     /** The stages before an attempt has a place in Redis. */
-    public enum Way implements Stage {
+    private enum Way implements Stage {
         BEHIND,
         CONTENDING
     }
@@ -220,10 +220,6 @@ public final class Attempt extends Footprint {
 
     int failoverEpoch() {
         return failoverEpoch;
-    }
-
-    public Stage stage() {
-        return stage;
     }
 
     /** The place in Redis, as the last reply showed it; null if none is known. */

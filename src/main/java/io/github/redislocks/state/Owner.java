@@ -6,8 +6,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread, or a {@link HandleOwner handle}, that holds locks or wants them. As a rule a thread has one object for all
- * its locks, since a process may hold very many locks.
+ * A thread, a {@link HandleOwner handle}, or a client for its threads, that holds locks or wants them. As a rule a
+ * thread has one object for all its locks, since a process may hold very many locks.
  */
 public class Owner {
 
@@ -15,8 +15,8 @@ public class Owner {
     public final String id;
 
     /**
-     * The key by which the owner's holds are found, beside the lock: the thread, or this object if the owner is a
-     * handle.
+     * The key by which the owner's holds are found, beside the lock: the thread, or this object if the owner is no
+     * thread.
      */
     public final Object holder;
 

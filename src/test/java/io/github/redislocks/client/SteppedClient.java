@@ -67,7 +67,8 @@ public abstract class SteppedClient {
     protected final Inside inside = Inside.of(client);
     protected final Residences residences = inside.residences();
     protected final Sync sync = client.lock("job", false);
-    protected final LockClient others = new LockClient("other", Settings.DEFAULTS, List.of(), clock, redis.another());
+    protected final LockClient others =
+            new LockClient("other", Settings.DEFAULTS, List.of(), clock, redis.another(), Threads.DAEMONS);
     protected final Sync other = others.lock("job", false);
 
     protected SteppedClient() {

@@ -23,7 +23,8 @@ class OneThreadExecutorTest {
 
     private static final int MOST = 1_000;
 
-    private final OneThreadExecutor executor = new OneThreadExecutor(MOST, 60, Threads.daemons("test-one"));
+    private final OneThreadExecutor executor =
+            new OneThreadExecutor(MOST, 60, work -> Threads.daemon("test-one", work));
     private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
     private final CountDownLatch gate = new CountDownLatch(1);
     private final AtomicInteger done = new AtomicInteger();
@@ -92,7 +93,7 @@ class OneThreadExecutorTest {
     @EnumSource
     void revive_afterTheThreadDied_runsTheWaitingTasks(Scarcity scarcity) {
         AtomicBoolean scarce = new AtomicBoolean();
-        ThreadFactory daemons = Threads.daemons("test-one");
+        ThreadFactory daemons = work -> Threads.daemon("test-one", work);
         ThreadFactory users = task -> (scarce.get() ? scarcity : daemons).newThread(task);
         OneThreadExecutor one =
                 new OneThreadExecutor(MOST, 60, Threads.of(users, "test").factory("one"));

@@ -119,13 +119,13 @@ class AttemptTest {
 
     @Test
     void stage_atFirst_isBehindOnlyForOneThatWaitsAndIsNotFair() {
-        assertThat(attempt.stage()).isEqualTo(Attempt.Way.BEHIND);
+        assertThat(attempt.isBehind()).isTrue();
         assertThat(attempt.isInLocalQueue()).isTrue();
         Attempt fair = attempt(true, WaitLimit.endless());
-        assertThat(fair.stage()).isEqualTo(Attempt.Way.CONTENDING);
+        assertThat(fair.isBehind()).isFalse();
         assertThat(fair.fair).isTrue();
         Attempt hasty = attempt(true, WaitLimit.forAnswer(MILLI, 0));
-        assertThat(hasty.stage()).isEqualTo(Attempt.Way.CONTENDING);
+        assertThat(hasty.isBehind()).isFalse();
         assertThat(hasty.fair).isFalse();
         assertThat(hasty.bearsOutages()).isTrue();
         assertThat(attempt.bearsOutages()).isFalse();
@@ -152,7 +152,7 @@ class AttemptTest {
         attempt.asks();
         assertThat(attempt.mayAsk()).isFalse();
         attempt.placeLost();
-        assertThat(attempt.stage()).isEqualTo(Attempt.Way.CONTENDING);
+        assertThat(attempt.isBehind()).isFalse();
     }
 
     @Test

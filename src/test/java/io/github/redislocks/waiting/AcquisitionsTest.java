@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.client.Inside;
 import io.github.redislocks.client.LockClient;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.Moment;
 import io.github.redislocks.redis.Call;
@@ -72,7 +73,8 @@ class AcquisitionsTest {
         @Override
         public void close() {}
     };
-    private final Inside client = Inside.of(new LockClient("client", Settings.DEFAULTS, List.of(), clock, redis));
+    private final Inside client =
+            Inside.of(new LockClient("client", Settings.DEFAULTS, List.of(), clock, redis, Threads.DAEMONS));
     private final LockKeys keys = LockKeys.of("redis-locks", "job");
 
     private static Reply ok(Call call) {

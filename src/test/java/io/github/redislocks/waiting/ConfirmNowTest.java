@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.client.Inside;
 import io.github.redislocks.client.LockClient;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
@@ -155,7 +156,7 @@ class ConfirmNowTest extends StillClient {
                         throw e.getCause();
                     }
                 });
-        Inside watched = Inside.of(new LockClient("client", options(), List.of(), clock, port));
+        Inside watched = Inside.of(new LockClient("client", options(), List.of(), clock, port, Threads.DAEMONS));
         long left = Timing.validityNanos(Timing.claimMillis(LEASE)) - 4_000 * MILLI;
         clock.advanceMillis(4_000);
         assertThat(left).isBetween(1L, client.settings().commandTimeoutNanos() - 1);

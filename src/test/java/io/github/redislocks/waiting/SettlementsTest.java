@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.client.Inside;
 import io.github.redislocks.client.LockClient;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.script.Answer;
@@ -223,8 +224,8 @@ class SettlementsTest extends StillClient {
 
     @Test
     void holdOfAClientThatWatchesDeletions_isAskedAboutSoon() {
-        Inside watching = Inside.of(
-                new LockClient("client", Settings.DEFAULTS.withWatchDeletions(true), List.of(), clock, redis));
+        Inside watching = Inside.of(new LockClient(
+                "client", Settings.DEFAULTS.withWatchDeletions(true), List.of(), clock, redis, Threads.DAEMONS));
         Attempt attempt = enter();
         Settlements.Settlement settlement = watching.settlements().of(attempt, WaitLimit.endless(), null);
         settlement.settle(grant(29_000, true));

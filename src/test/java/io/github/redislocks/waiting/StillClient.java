@@ -2,6 +2,7 @@ package io.github.redislocks.waiting;
 
 import io.github.redislocks.client.Inside;
 import io.github.redislocks.client.LockClient;
+import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;
@@ -24,7 +25,7 @@ abstract class StillClient {
 
     final FakeClock clock = new FakeClock();
     final InMemoryRedis redis = new InMemoryRedis(clock.server());
-    final Inside client = Inside.of(new LockClient("client", options(), List.of(), clock, redis));
+    final Inside client = Inside.of(new LockClient("client", options(), List.of(), clock, redis, Threads.DAEMONS));
     final LockKeys keys = LockKeys.of("redis-locks", "job");
 
     StillClient() {
