@@ -21,9 +21,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A candidate for leader, which is in one of these states: it waits for the answer to its request, pauses, has a term,
- * or waits until a lock that it does not want any more is released. Only the thread of the agenda changes the state;
- * other threads request the end.
+ * A candidate for leader. The candidate waits for the answer to its request, pauses, has a term, or waits until a lock
+ * that led to no term is released. Only the thread of the agenda changes this state; other threads can only ask the
+ * candidacy to end.
  */
 public final class Candidacy extends Agenda.Matter {
 
@@ -31,8 +31,8 @@ public final class Candidacy extends Agenda.Matter {
     /** The longest pause. If work ran for longer than this before it failed, the shortest pause is next. */
     private static final long LONG_NANOS = TimeUnit.SECONDS.toNanos(30);
     /**
-     * A failure that comes later than this after the last one counts as a new outage. Longer than a pause and a
-     * request.
+     * A failure counts as a new outage if the last failure was longer ago than this. The time is longer than a pause
+     * and a request together.
      */
     private static final long NEXT_OUTAGE_NANOS = TimeUnit.MINUTES.toNanos(1);
     /** How many characters of the candidate's name are in the name of its thread. */
@@ -46,10 +46,10 @@ public final class Candidacy extends Agenda.Matter {
     public record Office(String name, LeaderWork work, boolean interrupts) {}
 
     /**
-     * The parts of its client that the candidate needs.
+     * The parts of the client that a candidate needs.
      *
      * @param agenda drives the candidate
-     * @param ask acquires the lock
+     * @param ask starts an acquisition of the lock
      * @param isClosed whether the client is closed, so that no request can succeed
      */
     public record Electorate(Agenda agenda, Supplier<CompletableFuture<LockHandle>> ask, BooleanSupplier isClosed) {}
@@ -61,7 +61,7 @@ public final class Candidacy extends Agenda.Matter {
     private final Set<Thread> awaiting = ConcurrentHashMap.newKeySet();
 
     private volatile boolean closing;
-    /** Whether the first request was made, or has failed. Before that the candidacy takes no step. */
+    /** Whether {@link #begin} has made the first request, or has failed to. Until then the candidacy takes no step. */
     private volatile boolean begun;
     /** The present term: from the start of its thread until its lock has been released. */
     private volatile @Nullable Term term;
@@ -132,8 +132,8 @@ public final class Candidacy extends Agenda.Matter {
     }
 
     /**
-     * Asks for the lock for the first time, which may throw. If it does not throw, the agenda drives the candidacy from
-     * now on.
+     * Asks for the lock for the first time; from now on the agenda drives the candidacy. If the request throws, this
+     * method throws the same, and the candidacy ends.
      */
     public void begin() {
         electorate.agenda().add(this);
@@ -152,8 +152,8 @@ public final class Candidacy extends Agenda.Matter {
     /** Begins to end the candidacy, and stops the work. Any thread may call this. */
     public void beginClose() {
         closing = true;
-        // Read the term after `closing` is set: a thread that begins a term at this moment sees `closing`, or its term
-        // is seen here.
+        // Read the term after setting `closing`: a thread that begins a term at this moment either sees `closing`, or
+        // has set its term early enough for this read.
         Term present = term;
         if (present != null) {
             present.stop(Optional.empty());
@@ -214,8 +214,8 @@ public final class Candidacy extends Agenda.Matter {
     }
 
     /**
-     * Handles an answer that has come. Returns true if there is nothing to wait for now: neither the answer nor the end
-     * of a term that began with it.
+     * Handles the answer if it has come. Returns false if the candidate has to wait: for the answer, or for the end of
+     * the term that the answer began.
      */
     private boolean answered(CompletableFuture<LockHandle> answer, long now) {
         if (closing) {
@@ -277,7 +277,7 @@ public final class Candidacy extends Agenda.Matter {
             }
             term = null;
             failed(e, now);
-            // If there is no memory for this call either, nobody has the handle any more, and the watchdog releases its
+            // If giveBack() fails for want of memory too, nobody has the handle any more, and the watchdog releases its
             // hold.
             giveBack(handle);
             return false;

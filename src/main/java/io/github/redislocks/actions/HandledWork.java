@@ -42,8 +42,8 @@ public final class HandledWork {
     }
 
     /**
-     * Unlocks at the end of a thread's work. Made before the lock is acquired: if an error prevents that, no lock is
-     * held.
+     * Unlocks at the end of a thread's work. Callers make this object before they acquire the lock: an error while the
+     * object is made then leaves no lock held.
      */
     @FunctionalInterface
     public interface Unlock extends AutoCloseable {
@@ -54,7 +54,8 @@ public final class HandledWork {
 
     /**
      * Runs an action on the calling thread, and then releases the handle. A loss of the handle interrupts the action.
-     * The action's exception has precedence over a loss, since it may be the cause or the consequence of the loss.
+     * If the action throws and the lock is lost, the action's exception is thrown, since it may be the cause or the
+     * consequence of the loss.
      */
     public static <H extends Handle, T extends @Nullable Object, E extends Exception> T call(
             H held, HandleCall<? super H, T, E> action) throws E {
@@ -72,7 +73,7 @@ public final class HandledWork {
         } catch (Exception e) {
             LockLostException loss = interrupted && e instanceof InterruptedException ? lossOf(held) : null;
             if (loss != null) {
-                // Throw the loss, since nothing else interrupted the work.
+                // The loss interrupted the action: throw the loss instead.
                 loss.addSuppressed(e);
                 throw loss;
             }
@@ -80,13 +81,13 @@ public final class HandledWork {
         }
         LockLostException loss = lossOf(held);
         if (loss != null) {
-            // The work itself has released the lock, or tried to, so close() did not throw the loss.
+            // The action itself has released the lock, or tried to, so close() did not throw the loss.
             throw loss;
         }
         return result;
     }
 
-    /** How the lock was lost; null if the work released it by itself. */
+    /** The loss of the handle's lock; null if the lock is held, or was released before it was lost. */
     private static @Nullable LockLostException lossOf(Handle held) {
         try {
             held.ensureHeld();
@@ -101,7 +102,7 @@ public final class HandledWork {
     /**
      * Starts the work when its lock is acquired, and releases the lock when the stage of the work has completed.
      *
-     * @param acquired the lock; cancelled if the result is not wanted any more
+     * @param acquired the acquisition of the lock, which is cancelled if the user ends the result
      */
     public static <H extends Handle, T extends @Nullable Object> CompletableFuture<T> start(
             CompletableFuture<H> acquired, Function<? super H, ? extends CompletionStage<T>> action) {
@@ -119,7 +120,10 @@ public final class HandledWork {
         return work.result;
     }
 
-    /** Work for which no thread waits. T is the value of its stage, and R the result for the caller. */
+    /**
+     * Work for which no thread waits. T is the type of the value of the action's stage, and R the type of the result
+     * for the caller.
+     */
     private static final class Async<H extends Handle, T extends @Nullable Object, R extends @Nullable Object> {
 
         final EndableFuture<R> result = new EndableFuture<>();
@@ -180,7 +184,8 @@ public final class HandledWork {
             LockLostException lost = Boolean.TRUE.equals(released) ? null : lossOf(held);
             if (thrown != null) {
                 if (lost != null) {
-                    // A failure that came through another stage has a wrapper, which get() strips.
+                    // A failure that came through another stage is wrapped in a CompletionException, which get()
+                    // strips: add the loss to the failure inside.
                     Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : null;
                     (cause == null ? thrown : cause).addSuppressed(lost);
                 }

@@ -16,7 +16,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** A term of a candidate, and the task of its thread: the work, and the release of the lock after it. */
+/**
+ * A term of a candidate as leader. The term is also the task of the leader's thread: to do the work, and then to
+ * release the lock.
+ */
 public final class Term implements LeaderTerm, Runnable {
 
     private static final Log LOG = Loggers.LEADERSHIP;
@@ -41,13 +44,13 @@ public final class Term implements LeaderTerm, Runnable {
     }
 
     /**
-     * Whether the caller is the first to claim the term: either its own thread, or the thread that failed to start it.
+     * Claims the term; returns true to the first caller only. The term's own thread claims the term in order to run,
+     * and the agenda's thread claims it after a failure to start that thread.
      */
     boolean claim() {
         return claimed.compareAndSet(false, true);
     }
 
-    /** Whether the work is running. */
     public boolean isAtWork() {
         return atWork;
     }
@@ -57,7 +60,6 @@ public final class Term implements LeaderTerm, Runnable {
         return interruption.isOfCaller();
     }
 
-    /** Whether the work failed. */
     boolean hasFailed() {
         return failed;
     }

@@ -8,17 +8,17 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the steps of several matters on one thread. A step runs when another thread has reported news of its matter
- * (that something has changed for it), or when its time has come. The thread exists as long as there are matters. An
+ * Runs the steps of several matters on one thread. A matter's next step runs when a thread has reported news of the
+ * matter (something has changed for it), or when the step is due. The thread exists as long as there are matters. An
  * error stops neither the thread nor a matter: the thread repeats the step later.
  */
 public final class Agenda {
 
-    /** Returned by a matter that waits for news. */
+    /** The result of {@link Matter#goOn} if the matter waits for news. */
     public static final long NEWS_ONLY = Long.MAX_VALUE;
-    /** Returned by a matter that has no further steps. */
+    /** The result of {@link Matter#goOn} if the matter has no further steps. */
     public static final long ENDED = -1;
-    /** The pause of a matter after an error. */
+    /** The time after which the agenda repeats a step that threw an error. */
     private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Clock clock;
@@ -51,8 +51,8 @@ public final class Agenda {
         private final AtomicLong dueNanos = new AtomicLong();
 
         /**
-         * Takes the next step, on the thread of the agenda. Must not wait. If the step throws, the agenda calls it
-         * again.
+         * Takes the next step, on the thread of the agenda. Must not wait. If the step throws, the agenda calls this
+         * method again.
          *
          * @return when the next step is due, by the clock; or {@link #NEWS_ONLY}, or {@link #ENDED}
          */
@@ -108,8 +108,8 @@ public final class Agenda {
         if (matters.isEmpty() && retire()) {
             return;
         }
-        // Read all due times after the steps: a step may have consumed the park permit that a matter gave when it
-        // became due. Clear the interrupt flag, which means nothing here and would end every wait at once.
+        // Read the due times only after all steps: news() unparks this thread, but a step that parked may have consumed
+        // that permit. Clear the interrupt flag, which means nothing here and would end every wait at once.
         Thread.interrupted();
         long next = NEWS_ONLY;
         for (Matter each : matters) {
@@ -127,7 +127,7 @@ public final class Agenda {
             if (next == ENDED) {
                 matters.remove(matter);
             } else {
-                // Keep the time if the matter became due again during the step.
+                // If news came during the step, the matter is due at once: do not overwrite that.
                 matter.dueNanos.compareAndSet(NEWS_ONLY, next);
             }
         }

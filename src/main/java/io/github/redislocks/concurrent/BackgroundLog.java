@@ -51,7 +51,7 @@ public final class BackgroundLog {
         executor.start();
     }
 
-    /** Waits until the entries are written, at most for {@code limit}. If that is too short, this is not logged. */
+    /** Waits until the entries are written, at most for {@code limit}. Does not report whether they were. */
     public void await(Duration limit) {
         boolean unused = executor.await(limit);
     }

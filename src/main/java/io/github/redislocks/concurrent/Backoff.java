@@ -27,12 +27,15 @@ public final class Backoff {
         return new Backoff(10, 500);
     }
 
-    /** The backoff between subscriptions, which all break together. Heartbeats replace their messages meanwhile. */
+    /**
+     * The backoff between tries to subscribe. The subscriptions of all clients break together; until they are restored,
+     * heartbeats replace the messages.
+     */
     public static Backoff ofSubscriptions() {
         return new Backoff(200, 1_000);
     }
 
-    /** The backoff between acquisitions that outlast outages, each of which has tried for long already. */
+    /** The backoff of a candidate whose acquisition failed. That acquisition has retried for long already. */
     public static Backoff ofCandidates() {
         return new Backoff(200, 5_000);
     }

@@ -7,15 +7,15 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
 
 /**
- * Wakes threads that wait until a condition is true. A {@link java.util.concurrent.locks.Condition} of the JDK may lose
- * a waiter, which then polls without pause, if its first signal meets an {@link OutOfMemoryError}. With this class, at
- * worst a waiter notices the change only at its deadline.
+ * Wakes threads that wait until a condition is true. If the first signal of a
+ * {@link java.util.concurrent.locks.Condition} of the JDK meets an {@link OutOfMemoryError}, the condition may lose the
+ * waiter, which then polls without pause. With this class, a waiter at worst notices the change at its deadline.
  */
 public final class Bell {
 
     private final Queue<Thread> waiting = new ConcurrentLinkedQueue<>();
 
-    /** As {@link #await(long, BooleanSupplier, LongConsumer)}, with the thread parked. */
+    /** As {@link #await(long, BooleanSupplier, LongConsumer)}; the thread parks while it waits. */
     public boolean await(long deadlineNanos, BooleanSupplier news) {
         return await(deadlineNanos, news, nanos -> LockSupport.parkNanos(this, nanos));
     }

@@ -15,14 +15,17 @@ import java.util.function.BooleanSupplier;
 /**
  * Runs code of the user on its own threads, so that no slow listener delays the library. A thread starts when a task
  * comes and stops after a second without a task. With one thread, the tasks run one after the other. With more, a
- * further thread runs the next tasks while a task blocks. The queue has no bound: the caller limits what it adds. The
- * callers of this class log nothing, since a logger may hang.
+ * further thread runs the next tasks while a task blocks. The queue has no bound: the caller limits what it adds. No
+ * method logs in the caller's thread, since a logger may hang.
  */
 public final class CallbackExecutor {
 
-    /** The time until a waiting thread tries again to start a thread. */
+    /** The time after which {@link #await} tries again to start a thread that the system refused. */
     private static final long RETRY_NANOS = 10_000_000;
-    /** How often a further thread checks whether tasks finish. A task that blocks delays the next by two checks. */
+    /**
+     * How often a new, additional thread checks whether the running tasks finish. A task that blocks delays the next by
+     * two checks.
+     */
     private static final long CHECK_NANOS = 2_500_000;
 
     private static final long IDLE_SECONDS = 1;
@@ -49,7 +52,7 @@ public final class CallbackExecutor {
     /**
      * Creates an executor without a thread.
      *
-     * @param callbacks whose code the tasks run, for the log
+     * @param callbacks says in the log whose code the tasks run
      * @param maxThreads how many threads may run tasks at a time
      */
     public CallbackExecutor(String callbacks, int maxThreads, ThreadFactory factory) {
@@ -93,8 +96,8 @@ public final class CallbackExecutor {
             }
         } finally {
             threads.decrementAndGet();
-            // Start another thread if one is needed: a task that was added before the line above counted on this
-            // thread.
+            // Start another thread if one is needed: an add() before the decrement saw this thread and may have started
+            // none.
             start();
         }
     }
@@ -126,8 +129,8 @@ public final class CallbackExecutor {
         running.incrementAndGet();
         try {
             Runnable task = queue.poll();
-            // Start another thread if one is needed. A task that was added before this thread took its own may have
-            // relied on this thread, which is busy now.
+            // Start another thread if one is needed: the add() of a second task may have seen this thread idle and
+            // started none. This thread is busy now.
             start();
             if (task != null) {
                 Loggers.LOSS.guard(task, callbacks, (each, whose) -> each.run());

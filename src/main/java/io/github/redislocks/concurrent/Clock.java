@@ -31,7 +31,7 @@ public interface Clock {
     long nanoTime();
 
     /**
-     * Parks until {@code nanos} after {@code now}, however late the thread calls this method; without a limit for
+     * Parks until {@code now + nanos}, a time that may be over already; without a time limit if {@code nanos} is
      * {@link Long#MAX_VALUE}.
      */
     default void parkFrom(long now, Object blocker, long nanos) {
@@ -63,7 +63,7 @@ public interface Clock {
 
     /**
      * The nanoseconds until a time of this machine's wall clock, limited to the range of a long. Only
-     * {@code awaitUntil} uses it.
+     * {@code Condition.awaitUntil} uses this method.
      */
     default long untilNanos(Instant time) {
         return TimeUnit.NANOSECONDS.convert(

@@ -3,7 +3,10 @@ package io.github.redislocks.concurrent;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** A thread that repeats one task until it is closed. After an error the thread pauses and repeats the task. */
+/**
+ * A thread that repeats one task until {@link #close}. After an error of the task, the thread pauses and repeats the
+ * task.
+ */
 public final class DutyLoop {
 
     private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);

@@ -7,8 +7,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A future that its user may end, for example by a cancel or a timeout. The action of {@link #onEnd} then runs before
- * all stages that depend on the future: those run in no defined order, and may block.
+ * A future that its user may end, for example by a cancel or a timeout. The action of {@link #onEnd} then runs first,
+ * before the stages that depend on the future: stages run in no defined order, and may block.
  */
 public class EndableFuture<T extends @Nullable Object> extends CompletableFuture<T> {
 

@@ -26,7 +26,9 @@ public final class Interruption {
 
     private final AtomicInteger state = new AtomicInteger(IDLE);
     private volatile @Nullable Thread thread;
-    /** Whether the flag was set before this interrupt. Written before INTERRUPTED. */
+    /**
+     * Whether the thread's flag was set before {@link #interrupt} set it. Written before the state becomes INTERRUPTED.
+     */
     private boolean wasInterrupted;
     /** The work around this one, on the same thread. */
     private @Nullable Interruption outer;
@@ -44,7 +46,10 @@ public final class Interruption {
         return thread == Thread.currentThread();
     }
 
-    /** Interrupts the thread if it is at work and has not been interrupted; true if this call did. */
+    /**
+     * Interrupts the thread if it is at work and was not interrupted by this method before; returns whether this call
+     * did.
+     */
     public boolean interrupt() {
         Thread worker = thread;
         if (worker == null || !state.compareAndSet(AT_WORK, INTERRUPTING)) {
@@ -99,7 +104,10 @@ public final class Interruption {
         }
     }
 
-    /** Whether outer work was interrupted after this one had set the flag: then the outer work clears the flag. */
+    /**
+     * Whether an outer work was interrupted while the flag was set by the interrupt of this work. If so, the end of the
+     * outer work clears the flag.
+     */
     private boolean isOfOuterToo() {
         for (Interruption each = outer; each != null; each = each.outer) {
             each.awaitInterrupt();

@@ -4,8 +4,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Decides when to log that a trouble started and that it is over: each once, and not too often. A trouble that starts
- * soon after another one was logged is logged only if it lasts.
+ * Decides when to log the start and the end of a trouble, such as an outage: each once, and not too often. A trouble
+ * that starts soon after another one was logged is logged only if it lasts.
  */
 public final class LogLimiter {
 

@@ -19,8 +19,8 @@ public final class OneThreadExecutor extends WorkerPool {
     }
 
     /**
-     * Starts the thread if tasks wait and there is no thread: an error may have stopped it when the system could not
-     * start another. Costs nothing if no task waits.
+     * Starts the thread if tasks wait and there is none: an error may have ended the last thread when the system gave
+     * no other. Costs nothing if no task waits.
      */
     public void revive() {
         if (!getQueue().isEmpty() && getPoolSize() == 0) {

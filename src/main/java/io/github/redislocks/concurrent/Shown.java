@@ -4,8 +4,8 @@ import java.math.BigDecimal;
 import java.time.Duration;
 
 /**
- * Formats times, and text of users such as names of locks and threads, for logs, messages and terminals. The text must
- * not control the terminal.
+ * Formats times, and users' text such as names of locks and threads, for logs, messages and terminals. Escapes the
+ * characters by which a text could control a terminal.
  */
 public final class Shown {
 

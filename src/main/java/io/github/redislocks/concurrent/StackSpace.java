@@ -7,16 +7,16 @@ package io.github.redislocks.concurrent;
  */
 public final class StackSpace {
 
-    /** More than the about 40 frames of a request to Redis. */
+    /** How many frames are checked before a request to Redis, which needs about 40. */
     private static final int DEPTH = 64;
 
-    /** More than the about 12 frames of a change without a request. */
+    /** How many frames are checked before a change without a request, which needs about 12. */
     private static final int LOCAL_DEPTH = 16;
 
     private StackSpace() {}
 
     /**
-     * Returns if there is space for some ten kilobytes of frames.
+     * Checks that there is space for about ten kilobytes of frames.
      *
      * @throws StackOverflowError if there is not
      */

@@ -14,8 +14,8 @@ public final class Steps {
     }
 
     /**
-     * Runs all steps, and then throws the first exception or error that a step has thrown. Links no lambda, since the
-     * heap may be full.
+     * Runs all steps, and then throws the first exception or error that a step has thrown. Has no lambda: to link one
+     * needs memory, and the heap may be full.
      */
     public void run() {
         Throwable first = null;
@@ -56,7 +56,7 @@ public final class Steps {
         }
     }
 
-    /** Throws an unchecked exception or an error; returns if there is none. */
+    /** Throws {@code met} if it is an unchecked exception or an error; returns otherwise. */
     public static void rethrow(@Nullable Throwable met) {
         if (met instanceof Error error) {
             throw error;

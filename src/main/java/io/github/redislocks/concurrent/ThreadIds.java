@@ -5,8 +5,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thread numbers that are unique in a JVM. Since JDK 19 {@code Thread.threadId()} is such a number. Before,
- * {@code getId()} can be overridden; a thread whose class overrides it gets a negative number from this class.
+ * Thread numbers that are unique in a JVM. Since JDK 19 {@code Thread.threadId()} is such a number. Older JDKs have
+ * only {@code getId()}, which a class can override; a thread of such a class gets a negative number from
+ * {@code ThreadIds}.
  */
 public final class ThreadIds {
 

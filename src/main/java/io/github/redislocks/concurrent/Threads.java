@@ -30,7 +30,7 @@ public final class Threads {
     }
 
     /**
-     * The threads of one client.
+     * Makes the threads of one client.
      *
      * @param factory the user's factory, or null
      * @param client the last part of the threads' names
@@ -39,7 +39,10 @@ public final class Threads {
         return new Threads(factory, "-" + client);
     }
 
-    /** The name of a thread; of a virtual thread without a name its number, as {@code VirtualThread[#22]}. */
+    /**
+     * The name of a thread. For a virtual thread without a name, this is its number, such as
+     * {@code VirtualThread[#22]}.
+     */
     public static String name(Thread thread) {
         String name = thread.getName();
         return name.isEmpty() ? thread.toString().replaceFirst("/.*", "") : name;

@@ -32,14 +32,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * Notifies the user's listeners and handles. A thread of the application publishes the events of its own calls; threads
  * of {@link CallbackExecutor} publish all others, so that slow code of the user delays no renewal. Listeners have one
- * thread for losses and one for all other events. Callbacks of handles delay nothing else: further threads run while
- * some of them block. All queues are bounded: by the number of holds, since each is lost once and warned of once; by
- * one entry for renewals, which are counted while it waits; by {@link #MAX_GIVEN_UP}; and by the outages, of which at
- * most one starts in ten seconds.
+ * thread for losses and one for all other events. Callbacks of handles delay nothing else, not even each other: while
+ * some of them block, further threads run the others.
+ *
+ * <p>All queues are bounded. A hold has at most one entry for its loss and one for the warning before it. The renewals
+ * share one entry, which counts them. Locks that were given up have {@link #MAX_GIVEN_UP} entries. At most one outage
+ * starts in ten seconds.
  */
 public final class EventNotifier {
 
-    /** How many locks that were given up may wait for a slow listener. */
+    /** How many events of locks that were given up may wait for a slow listener. */
     static final int MAX_GIVEN_UP = 100_000;
     /** The most callbacks of handles that may block at once; the next ones wait. */
     private static final int MAX_CALLBACKS = 1_000;
@@ -55,7 +57,9 @@ public final class EventNotifier {
     private final CallbackExecutor events;
     private final CallbackExecutor handles;
     private final BackgroundLog log;
-    /** How many renewals have not been published, and how many tasks wait that publish them. */
+    /**
+     * How many renewals have not been published yet; {@link #renewalTasks} counts the waiting tasks that publish them.
+     */
     private final AtomicInteger renewals = new AtomicInteger();
 
     private final AtomicInteger renewalTasks = new AtomicInteger();
@@ -83,7 +87,7 @@ public final class EventNotifier {
         return all.toArray(new LockListener[0]);
     }
 
-    /** Whether a listener wants more than losses, or a recording runs; if not, no other event need be created. */
+    /** Whether a listener wants more than losses, or a recording runs. If not, only losses need an event. */
     public boolean isHeard() {
         return generalListeners.length > 1 || FlightRecording.isOn(recording);
     }
@@ -104,14 +108,14 @@ public final class EventNotifier {
     }
 
     /**
-     * Runs a task that may call code of a handle's user, such as code that depends on one of its stages. A task that
-     * blocks does not delay the next. The bound of the queue is the number of handles.
+     * Runs a task that may call users' code, such as a callback of {@code LockHandle.lost()}. A task that blocks does
+     * not delay the next. The number of handles bounds the queue.
      */
     public void notifyHandle(Runnable task) {
         handles.add(task);
     }
 
-    /** Publishes and logs a loss. If it throws for want of memory, the caller may repeat the call. */
+    /** Publishes and logs a loss. If this method throws for want of memory, the caller may repeat the call. */
     public void lost(LockLost loss, LossSubject subject) {
         if (subject.isOfHandle()) {
             notifyHandle(() -> subject.tellHandle(loss));
@@ -229,7 +233,7 @@ public final class EventNotifier {
     }
 
     /**
-     * Publishes, in the calling thread, that a call has acquired a lock. Never throws: a caller that gets an error does
+     * Publishes, in the calling thread, that a call has acquired a lock. Never throws: after an error the caller would
      * not know that it holds the lock.
      *
      * @param sinceNanos when the call started
@@ -255,7 +259,7 @@ public final class EventNotifier {
             hold.announced();
             LockLost.Reason reason = hold.lossReason();
             if (reason != null) {
-                // Publish the loss again: its listeners were not notified before the acquisition was published.
+                // Publish the loss now: before the acquisition was published, no listener was notified of the loss.
                 publishLoss(hold.loss(reason), hold);
             }
         }

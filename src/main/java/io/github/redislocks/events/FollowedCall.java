@@ -8,7 +8,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A call for a lock that several listeners follow from start to end. If one of them fails, the others are notified. */
+/**
+ * A call for a lock that several listeners follow from start to end. If one listener throws, the others are notified
+ * nevertheless.
+ */
 final class FollowedCall implements LockListener.Acquiring {
 
     private final List<LockListener.Acquiring> followers = new ArrayList<>();

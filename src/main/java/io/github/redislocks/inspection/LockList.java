@@ -61,9 +61,9 @@ public final class LockList {
     }
 
     /**
-     * Iterates over the locks on all servers, each lock once. Asks for the next part when all locks of the parts before
-     * it have been taken; a flatMap of streams would read a whole server for its first lock. One thread at a time uses
-     * the iterator, even if the stream is parallel.
+     * Iterates over the locks on all servers, each lock once. Requests the next part only when the caller has taken all
+     * locks of the parts before. This is no flatMap of streams, since that would read a whole server before it passes
+     * on the first lock. One thread at a time uses the iterator, even if the stream is parallel.
      */
     private final class Found implements Iterator<LockSummary> {
 
@@ -90,7 +90,7 @@ public final class LockList {
             return next != null;
         }
 
-        /** Reads until there is a further lock, in the next part or server if necessary; false if there is none. */
+        /** Reads parts, also of the next servers, until there is a further lock; returns false if there is none. */
         private boolean read() {
             while (!part.hasNext() && (parts.hasNext() || servers.hasNext())) {
                 if (parts.hasNext()) {

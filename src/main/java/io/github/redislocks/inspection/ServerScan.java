@@ -11,9 +11,9 @@ import java.util.Iterator;
 import java.util.NoSuchElementException;
 
 /**
- * A scan of all keys of one server, one part by each request, so that no other call waits long. A part is requested
- * when the caller wants it. Each reply starts with the cursor of the next part. A cursor means nothing to another
- * process: if the replies show that the server was restarted or replaced, the scan begins again.
+ * A scan of all keys of one server. Each request reads one part, so that the server's other clients do not wait long,
+ * and is sent when the caller wants the part. Each reply starts with the cursor of the next part. A cursor is valid for
+ * one server process only: if the replies show that the server was restarted or replaced, the scan begins again.
  */
 abstract class ServerScan implements Iterator<Reply> {
 
@@ -79,7 +79,7 @@ abstract class ServerScan implements Iterator<Reply> {
         }
     }
 
-    /** Begins the scan again, unless the part was the first of the scan. */
+    /** Handles a changed run id: begins the scan again, unless this was the first part of the scan. */
     private void beginAgain() {
         if (beginnings++ > 0) {
             begun = false;

@@ -6,21 +6,25 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Timing;
 
 /**
- * The typed reply of a script. A reply to an acquisition is about the attempt. A reply to a release or a leave is about
- * the named successor, the waiter of the same client that should get the lock next. This class reads all replies.
+ * The typed reply of a script, and the methods that read the replies. In a reply to an acquisition, "the attempt" is
+ * the one that asked. In a reply to a release or a leave, "the attempt" is the named successor, the waiter of the same
+ * client that should get the lock next.
  */
 public sealed interface Answer {
 
     /** The attempt has the lock. */
     record Granted(long token, boolean previousLost) implements Answer {
 
-        /** The grant to an attempt for its whole lease, which counts from when the request was sent. */
+        /** The grant for the attempt's whole lease. The lease counts from the sending of the request. */
         public Attempt.Grant of(Attempt attempt, long sentNanos, long turnStartNanos) {
             long deadline = sentNanos + Timing.validityNanos(attempt.leaseMillis);
             return new Attempt.Grant(token, previousLost, deadline, turnStartNanos, true);
         }
 
-        /** The grant to an attempt for a claim, which counts from when the request was sent. */
+        /**
+         * The grant for a claim, the short lease of a grant that is not confirmed yet. The claim counts from the
+         * sending of the request.
+         */
         public Attempt.Grant claimOf(Attempt attempt, long sentNanos, long turnStartNanos) {
             long deadline = sentNanos + Timing.validityNanos(Timing.claimMillis(attempt.leaseMillis));
             return new Attempt.Grant(token, previousLost, deadline, turnStartNanos, false);
@@ -38,7 +42,7 @@ public sealed interface Answer {
     /**
      * The attempt waits in a Condition.
      *
-     * @param lastToken the token of the last hold is this one or greater
+     * @param lastToken a lower bound of the token of the last hold
      */
     record Waiting(long lastToken) implements Answer {}
 
@@ -58,7 +62,7 @@ public sealed interface Answer {
         BUSY,
         /** As {@link #BUSY}; the owner is a client that may keep the lock without a thread that holds it. */
         RESIDENT,
-        /** There may be waiters, so the long script has to be used. */
+        /** There may be waiters, so the caller has to send the long script ({@code acquire} or {@code release}). */
         LINE,
         /** The request ran after its {@code notAfter}, and changed nothing. */
         LATE,
@@ -106,7 +110,9 @@ public sealed interface Answer {
         return isKept(reply) || (count > 1 && !reply.values().contains((long) index));
     }
 
-    /** Reads the same reply: whether another client waits for the lock at {@code index}. */
+    /**
+     * Reads the reply to a renewal of {@code count} holds: whether another client waits for the lock at {@code index}.
+     */
     static boolean isWaitedFor(Reply reply, int index, int count) {
         return reply.values().contains((long) count + index);
     }

@@ -26,7 +26,10 @@ public final class Inspections {
     private static final Script COUNT = script("count");
     private static final Script LIST = script("list");
 
-    /** Enough slots that a node with most slots of a cluster hardly ever looks like a node with all slots. */
+    /**
+     * How many slots to check: enough that a node which has most slots of a cluster hardly ever passes for one that has
+     * all.
+     */
     private static final int SLOTS_CHECKED = 128;
 
     private Inspections() {}
@@ -64,23 +67,23 @@ public final class Inspections {
         return inspect(keys, LockInspection.MAX_WAITERS);
     }
 
-    /** As above, with at most {@code most} waiters of each kind, 1 or more. */
+    /** Asks for the holder of a lock and for at most {@code most} waiters of each kind; {@code most} is 1 or more. */
     public static Call inspect(LockKeys keys, int most) {
         List<String> shown = List.of(keys.lock(), keys.queue(), keys.conditions());
         return new Call(Request.Plain.INSPECT, INSPECT, shown, List.of(Integer.toString(most)));
     }
 
-    /** Counts the names whose last token a server remembers, from a cursor on. */
+    /** Counts the names whose last token a server remembers, in the part that starts at a cursor. */
     public static Call countTokens(String keyPrefix, String cursor) {
         return new Call(COUNT, List.of(), List.of(cursor, LockKeys.fences(keyPrefix)));
     }
 
-    /** Lists the locks of a server that are in use, from a cursor on. */
+    /** Lists the locks of a server that are in use, in the part that starts at a cursor. */
     public static Call list(String keyPattern, String cursor) {
         return new Call(LIST, List.of(), List.of(cursor, keyPattern));
     }
 
-    /** The hold that {@link #locked} found, or null. */
+    /** Reads the reply to {@link #locked}: the hold, or null if there is none. */
     public static @Nullable Held held(Reply reply) {
         return reply.is("LOCKED") ? new Held(reply.text(0), reply.number(1), reply.number(2)) : null;
     }

@@ -41,18 +41,18 @@ public final class Scripts {
     private static final Script REJOIN = script("rejoin");
     private static final Script HELD = script("held");
 
-    /** The mode of a try: the script asks the client that keeps the lock to answer. */
+    /** The mode of a try: if a client keeps the lock, the script asks that client to answer. */
     private static final String TRY = "try";
     /** The mode of a try that asks no client. */
     private static final String SILENT = "silent";
 
     private static final String NO_PLACE = "";
     /**
-     * A placeholder for {@code notAfter}, which is known only when the call is sent. In a leave without a date: no
-     * request of the attempt may still run.
+     * A placeholder for {@code notAfter}, which is known only when the call is sent. A leave that stays undated says by
+     * it that no request of the attempt may still run.
      */
     private static final String DATED = "0";
-    /** In place of a successor: its owner, attempt, lease and claim. */
+    /** The arguments for no successor, in place of its owner, attempt, lease and claim. */
     private static final List<String> NOBODY = List.of("", "", "", NO_PLACE);
     /** A lease and its encoded argument. */
     private record Lease(long millis, String text) {}
@@ -104,7 +104,8 @@ public final class Scripts {
     }
 
     /**
-     * Takes the locks of attempts of one owner that want the same lease, if all are free and nobody waits.
+     * Takes the locks of several attempts if all are free and nobody waits; otherwise takes none. The attempts have one
+     * owner and want the same lease.
      *
      * @param recalls whether clients that keep one of the locks should give it up, since the caller waits
      */
@@ -298,7 +299,7 @@ public final class Scripts {
         return new Call(FREE_ALL, keys, args);
     }
 
-    /** Releases the leases of a client that keeps locks, except those with waiters. */
+    /** Releases locks that this client keeps, except those with waiters. */
     public static Call giveUp(List<Hold> holds) {
         List<String> keys = new ArrayList<>(2 * holds.size());
         List<String> args = new ArrayList<>(3 * holds.size());
@@ -388,7 +389,7 @@ public final class Scripts {
     }
 
     /**
-     * Takes an attempt out of Redis, its place or its hold, without a successor.
+     * Removes the place or the hold of an attempt from Redis, without a successor.
      *
      * @param returned whether lock() returned the attempt's hold, so that its end counts as a loss
      */
@@ -396,7 +397,7 @@ public final class Scripts {
         return leave(keys, owner, new Request.Leave(owner.id, number, returned), NOBODY);
     }
 
-    /** Takes an attempt out of Redis whose unanswered requests may still run. */
+    /** Removes the place or the hold of an attempt from Redis. Unanswered requests of the attempt may still run. */
     public static Call leave(Attempt attempt, boolean returned, @Nullable Attempt successor, boolean takePlace) {
         Request.Leave request = new Request.Leave(attempt.owner.id, attempt.number, returned);
         return leave(attempt.keys, attempt.owner, request, next(successor, takePlace))

@@ -41,10 +41,10 @@ public final class TokenMemory implements Redis {
     }
 
     /**
-     * The source of a script that remembers tokens for M ms, a number of k + 1 digits. Three numbers in the scripts are
-     * computed from M. A lease of more than k - 1 digits, that is, of more than a tenth of M, is added to M. The fence
-     * of a lock that is taken again and again is refreshed when the first 14 - k digits of its token change, which is
-     * also about every tenth of M.
+     * Rewrites a script so that it remembers tokens for M ms. M is a number of k + 1 digits; three numbers in the
+     * scripts are computed from M. A lease of more than k - 1 digits is added to M, so every lease longer than a tenth
+     * of M is added. The fence of a lock that is taken again and again is refreshed when the first 14 - k digits of its
+     * token change, about once in a tenth of M.
      */
     public static String source(String source, long millis) {
         int power = Long.toString(millis).length() - 1;
@@ -59,7 +59,7 @@ public final class TokenMemory implements Redis {
         Script copy =
                 copies.computeIfAbsent(call.script(), script -> script.rewritten(source(script.source(), millis)));
         List<String> keys = call.keys();
-        // A script that renews one hold refreshes the fence only if it names the key of the fence.
+        // A script that renews one hold refreshes the fence only if the call names the fence's key.
         if (keys.size() == 1 && call.request() instanceof Request.Keeping) {
             keys = List.of(keys.get(0), new LockKeys(keys.get(0)).fence());
         }

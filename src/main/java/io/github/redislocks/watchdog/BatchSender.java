@@ -29,7 +29,7 @@ public final class BatchSender implements Runnable {
 
     private record Work(List<Job> jobs, boolean ping) {}
 
-    /** The outcome of a call whose job failed to use the reply. */
+    /** The outcome that a job gets if an error kept the reply from the job. */
     private static final Outcome LOST =
             Outcome.of(new RedisException.Unanswered("an error kept the reply from its job", true, null));
 
@@ -37,11 +37,12 @@ public final class BatchSender implements Runnable {
     private static final int PIPELINE = 32;
 
     /**
-     * The least timeout, as a multiple of the time that the last pipeline took: enough to connect anew. A timeout cuts
-     * the connection of all holds, so one hold with a short lease must not cause timeouts again and again.
+     * The least timeout of a batch is this multiple of the time that the last pipeline took: enough to connect anew. A
+     * timeout closes the connection that all holds share, so one hold with a short lease must not cause timeouts again
+     * and again.
      */
     private static final int LEAST_TRIPS = 8;
-    /** The least timeout is at least this, for a server nearby, and at most the next one. */
+    /** The lower bound of the least timeout, for a nearby server; {@link #FAR_TIMEOUT_NANOS} is its upper bound. */
     private static final long NEAR_TIMEOUT_NANOS = 100_000_000;
 
     private static final long FAR_TIMEOUT_NANOS = 750_000_000;
@@ -108,7 +109,7 @@ public final class BatchSender implements Runnable {
         return isFree() && urgent.isEmpty() && !busy;
     }
 
-    /** When the sender last got work; before that, when it was made. */
+    /** When the sender last got work, or was made. */
     public long usedNanos() {
         return usedNanos;
     }
@@ -129,7 +130,10 @@ public final class BatchSender implements Runnable {
         loop.wake();
     }
 
-    /** Sends a command that has begun as soon as possible; false if the sender is closed. Call from any thread. */
+    /**
+     * Sends a command, for which the caller has called {@link Job#begin}, as soon as possible; returns false if the
+     * sender is closed. Any thread may call this.
+     */
     public boolean sendNow(PendingCommand command) {
         usedNanos = clock.nanoTime();
         urgent.add(command);
@@ -195,7 +199,10 @@ public final class BatchSender implements Runnable {
         }
     }
 
-    /** Fails all urgent commands, unsent: threads may wait for each, and must not wait for one timeout per command. */
+    /**
+     * Fails all urgent commands without sending them, since Redis does not answer: a thread that waits for the last of
+     * them must not wait for the timeouts of all.
+     */
     private void failUrgent() {
         for (PendingCommand command = urgent.poll(); command != null; command = urgent.poll()) {
             try {
@@ -287,7 +294,10 @@ public final class BatchSender implements Runnable {
         return answered || !silent;
     }
 
-    /** Sends the calls and returns an outcome of each: unanswered after an error, so that each job has a next time. */
+    /**
+     * Sends the calls and returns their outcomes. After an error each call counts as unanswered, so that its job is
+     * sent again.
+     */
     private List<Outcome> outcomes(List<Call> calls, long timeout) {
         try {
             return redis.runAll(calls, timeout);

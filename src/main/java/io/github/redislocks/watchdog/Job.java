@@ -15,7 +15,7 @@ public interface Job {
      */
     boolean begin();
 
-    /** Makes the call just before it is sent. The first key is the key that {@link Batch#add} got. */
+    /** Makes the call, just before it is sent. The first key of the call is the key that {@link Batch#add} got. */
     Call call(long sentNanos, long timeoutNanos);
 
     /** How long it is useful to wait for the reply. */

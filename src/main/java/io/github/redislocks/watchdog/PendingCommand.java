@@ -7,8 +7,8 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 
 /**
- * A command that outlives its caller's call: a release or leave that the watchdog sends again until Redis answers, or
- * until the hold or place that the command would end has expired in Redis.
+ * A command that goes on when its caller has returned: a release or leave. The watchdog sends it again until Redis
+ * answers, or until the hold or place that the command would end has expired in Redis.
  */
 public abstract class PendingCommand implements Job {
 
@@ -20,7 +20,7 @@ public abstract class PendingCommand implements Job {
         LATER
     }
 
-    /** Returned instead of a pause: the command is done. */
+    /** The result of {@link #follow} if the command is done. */
     public static final long DONE = -1;
 
     private static final long LATER_NANOS = 20_000_000;
@@ -67,7 +67,7 @@ public abstract class PendingCommand implements Job {
     /** Called each time Redis did not answer the command. */
     public void unanswered() {}
 
-    /** Called if Redis has not answered the command in all its time. */
+    /** Called when the command is given up, since Redis has not answered it in time. */
     public void giveUp() {}
 
     /** The first key of the call. */

@@ -13,15 +13,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An inspection of all tasks of the {@link Watchdog}, which gives each {@link BatchSender} the jobs that are due. If a
- * task or sender throws an error, the others still have their turn, and the sweep throws the error at its end.
+ * task or sender throws an error, the sweep goes on with the others and throws the error at its end.
  */
 public final class Sweep implements Batch {
 
-    /** How many pending commands a sender may get at once, at least. Renewals wait behind them. */
+    /** A sender may get at least this many pending commands in a sweep. Renewals wait behind them. */
     private static final int FEW_COMMANDS = 256;
     /**
-     * The time that one command takes. It limits the number of commands in a sweep, which take no longer than the rest
-     * after the sweep.
+     * About the time that one command takes. A sender gets no more commands in a sweep than it can send while the
+     * watchdog rests after the sweep.
      */
     private static final long COMMAND_NANOS = 100_000;
 

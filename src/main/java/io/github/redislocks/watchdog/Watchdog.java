@@ -19,10 +19,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scheduler of a client: renewals of holds, heartbeats of waiters and pending commands, all in batches, and losses
- * at their deadlines. One thread watches the deadlines and never waits for Redis. A {@link BatchSender} for each server
- * sends the jobs that are due, so that a hanging server delays neither the declaration of a loss nor the batch of
- * another server.
+ * The scheduler of a client. Renewals of holds, heartbeats of waiters and pending commands are sent in batches; losses
+ * are declared at the deadlines of the holds. One thread watches the deadlines and never waits for Redis. A
+ * {@link BatchSender} for each server sends the jobs that are due, so that a hanging server delays neither the
+ * declaration of a loss nor the batch of another server.
  *
  * <p>Nothing is scheduled for a single hold: the thread inspects all tasks and sleeps until the earliest time that a
  * task has named. A lock that is released within the first third of its lease costs the watchdog nothing.
@@ -38,7 +38,7 @@ public final class Watchdog {
      */
     static final long LOOK_NANOS = 2_000_000_000;
 
-    /** How long a sender stays without work. After that it ends, since its server may be gone. */
+    /** The time after which a sender without work ends, since its server may be gone. */
     private static final long IDLE_NANOS = 60_000_000_000L;
 
     private final Clock clock;
@@ -106,7 +106,7 @@ public final class Watchdog {
         }
     }
 
-    /** Runs a pending command, at once if possible; from then on the watchdog repeats it until it is done. */
+    /** Runs a pending command, at once if possible; from then on the watchdog repeats the command until it is done. */
     public void run(PendingCommand command) {
         // Begin first: the scheduler skips a command that has begun, so that it is not sent twice.
         command.begin();
@@ -125,7 +125,7 @@ public final class Watchdog {
                 wakeAt(0);
             }
         }
-        // Check after the command was added: giveUp() has either seen the command or is seen here.
+        // Check after adding the command: giveUp() either saw the command, or set the flag early enough for this check.
         if (givesUp) {
             giveUp(command);
         }
@@ -152,8 +152,8 @@ public final class Watchdog {
         do {
             before = added.get();
             any = seesCommands(sinceNanos);
-            // Look again if a command was added: one that ended may have added another where the iterator had already
-            // been.
+            // Look again if a command was added meanwhile: the iterator may have passed the end of the queue, where the
+            // new command is.
         } while (!any && added.get() != before);
         return any;
     }
@@ -237,7 +237,7 @@ public final class Watchdog {
         return Objects.requireNonNull(ping, "Not started");
     }
 
-    /** The sender for the server of a key; null if this sweep has failed to start one. */
+    /** The sender for the server of a key; null if this sweep has already failed to start that sender. */
     @Nullable
     public BatchSender sender(String key, Set<String> withoutSender) {
         String server = redis.serverOf(key);
@@ -247,7 +247,7 @@ public final class Watchdog {
         }
         BatchSender made =
                 new BatchSender(clock, redis, monitored, commandTimeoutNanos, ping(), this::wakeNow, threads, server);
-        // Until putIfAbsent() returns, this is not null, so that after an error the new sender is closed.
+        // Not null until putIfAbsent() returns: the finally block then closes the new sender after an error.
         BatchSender other = made;
         try {
             made.start();
