@@ -211,7 +211,10 @@ public final class AsyncAcquisitions {
         };
 
         private volatile boolean cancelled;
-        /** Set by the caller's thread, which begins the first attempt, so that the order of calls is kept. */
+        /**
+         * Whether the caller's thread has begun the first attempt. That thread begins it, so that attempts queue in the
+         * order of the calls.
+         */
         private volatile boolean begun;
         /**
          * The present attempt. This and all fields below are used by the caller's thread until {@link #begun} is set,
@@ -282,7 +285,10 @@ public final class AsyncAcquisitions {
             }
         }
 
-        /** After an error: leaves the attempt, and a hold that the caller will not get, to the watchdog. */
+        /**
+         * Called after an error. Hands the attempt to the watchdog, and the hold if one was made, since the caller will
+         * not get it.
+         */
         private void strand() {
             try {
                 // Strand the acquisition first: it notes that a request may have run, which the watchdog needs to know.

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /** A thread that gives up a hold and waits in a Condition. The default methods suit the owner of the hold. */
 public interface ConditionWaiter {
 
-    /** The owner of a hold. */
+    /** The owner of a hold as the waiter. */
     static ConditionWaiter of(Hold hold) {
         return new OwnerOf(hold);
     }
@@ -18,7 +18,7 @@ public interface ConditionWaiter {
     /** The hold count after the wait. */
     int count();
 
-    /** An earlier, lost hold after which the thread still has to call unlock(); or null. */
+    /** An earlier hold that was lost and that the thread still has to unlock; or null. */
     @Nullable
     Hold below();
 
@@ -30,7 +30,7 @@ public interface ConditionWaiter {
     /** Called when the hold has ended. */
     default void hasGivenUp() {}
 
-    /** The owner of a hold. */
+    /** The owner of a hold as the waiter. */
     record OwnerOf(Hold hold) implements ConditionWaiter {
 
         @Override

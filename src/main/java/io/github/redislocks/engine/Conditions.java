@@ -144,7 +144,7 @@ public final class Conditions {
      *
      * <pre>
      *   HOLDING    -> GIVING_UP                         the release begins; from here on only Redis can end the hold
-     *   GIVING_UP  -> WAITING                           the reply says that the place is in the Condition, or it throws
+     *   GIVING_UP  -> WAITING                           the reply says that the place is in the Condition, or the call fails
      *   WAITING    -> SIGNALLED, INTERRUPTED, TIMED_OUT   whichever came first, as Redis decides when the wait ends
      *   WAITING, SIGNALLED, INTERRUPTED, TIMED_OUT      a grant ends each; in WAITING a signal led to it
      * </pre>
@@ -328,8 +328,8 @@ public final class Conditions {
         }
 
         /**
-         * Continues without a grant that has lapsed: the attempt asks again, by a heartbeat. The heartbeat renews its
-         * place, for the hold count that it wants.
+         * Continues without a grant that has lapsed: the attempt asks again, by a heartbeat. The heartbeat renews the
+         * attempt's place, with the hold count that the attempt wants.
          */
         @Override
         protected void goOnWithout(Attempt.Grant lapsed) {

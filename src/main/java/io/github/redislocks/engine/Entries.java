@@ -299,8 +299,8 @@ public final class Entries {
     }
 
     /**
-     * Ends a try of several locks whose only request was not answered: returns if Redis has answered others meanwhile,
-     * so that only the time was too short, and throws otherwise.
+     * Ends a try of several locks whose only request was not answered. Returns if Redis has answered other requests
+     * meanwhile, so that only the caller's time was too short; throws otherwise.
      *
      * @param timed whether the caller waits
      */

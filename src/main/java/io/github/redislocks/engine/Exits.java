@@ -27,8 +27,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends holds on behalf of their owners: counts them down, releases and hands them on, undoes them, or ends several
- * together. There is one object for each client; the lock is an argument. See {@link LockEngine} for the invariants.
+ * Ends holds on behalf of their owners: counts unlocks, releases holds and hands the locks on, undoes acquisitions, and
+ * ends several holds together. There is one object for each client; the lock is an argument. See {@link LockEngine} for
+ * the invariants.
  */
 public final class Exits {
 
@@ -38,7 +39,7 @@ public final class Exits {
     /**
      * A hold whose release has begun.
      *
-     * @param sentNanos when it began
+     * @param sentNanos when the release began
      * @param untilNanos the deadline of the hold
      * @param byNanos the time by which Redis must answer
      */
@@ -124,7 +125,7 @@ public final class Exits {
     /**
      * Ends the renewal of a hold.
      *
-     * @param extended whether Redis has given the hold its last lease
+     * @param extended whether Redis has just given the lease with which the hold ends
      */
     void fix(Hold hold, boolean extended) {
         hold.fixed(extended);
@@ -163,7 +164,7 @@ public final class Exits {
                     losses.ended(hold);
                 }
                 holds.remove(hold);
-                // On the thread for handles, since listeners may be slow.
+                // Notify the listeners on the thread for handles, since they may be slow.
                 events.notifyHandle(() -> {
                     try {
                         if (inGoodOrder) {
@@ -205,7 +206,10 @@ public final class Exits {
         return !lock.own.localReentry();
     }
 
-    /** Has Redis asked once about a hold that is not renewed any more, since the hold may not be watched yet. */
+    /**
+     * With {@code watchDeletions}, has the watchdog ask Redis once about a hold that is not renewed any more: the
+     * request makes Redis watch the hold's key, if it does not yet.
+     */
     private void watch(Hold hold) {
         if (settings.watchDeletions()) {
             long soon = clock.nanoTime() + Timing.UNWATCHED_NANOS;
@@ -233,7 +237,7 @@ public final class Exits {
      */
     public void release(LockObject lock, Hold hold, long keptMillis, long byNanos) {
         try {
-            // Note this first, so that after an error the watchdog releases the lock with the same time.
+            // Note the time first, so that after an error the watchdog releases the lock with the same time.
             hold.keepFor(keptMillis);
             StackSpace.ensure();
             long now = clock.nanoTime();
@@ -294,7 +298,7 @@ public final class Exits {
         return until == 0 ? null : new Ending(hold, sent, until, byNanos);
     }
 
-    /** Ends a hold in this client that a request for several holds has ended in Redis. */
+    /** Ends in this client a hold that a request for several holds has ended in Redis. */
     public void freed(LockObject lock, Ending ending) {
         localQueue.exit(lock.keys, ending.hold.attempt);
         holds.remove(ending.hold);

@@ -19,8 +19,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lock of one lock object, with the settings of that object. Thread-safe, as long as its callers are: see
- * {@link LockEngine}. A subclass may let threads hold the lock without a hold of their own in Redis.
+ * The lock of one lock object, with the settings of that object. Any number of threads may use it. A subclass may let
+ * threads hold the lock without a hold of their own in Redis.
  */
 public class Sync extends LockObject {
 
@@ -118,7 +118,7 @@ public class Sync extends LockObject {
         return acquire(limit(waitNanos)) != null;
     }
 
-    /** The limit of a try; with a time of zero or less, it takes only a free lock. */
+    /** The limit of a try. A try with a time of zero or less takes only a free lock. */
     public WaitLimit limit(long waitNanos) {
         long now = engine.clock().nanoTime();
         return WaitLimit.tryWithin(now, waitNanos, engine.commandTimeoutNanos(), own.retryForNanos());
@@ -266,7 +266,7 @@ public class Sync extends LockObject {
         return hold();
     }
 
-    /** As {@link #present}. First hands a release that an error has stopped to the watchdog. */
+    /** As {@link #present}, but first hands the release of a stranded hold to the watchdog. */
     protected @Nullable Held rescued() {
         return engine.entries.rescued(this);
     }

@@ -1,6 +1,7 @@
 /**
- * The engine of one lock object: to acquire, re-enter and release the lock in Redis, and Conditions. Rooms above keep
- * locks for threads, and have handles and several locks.
+ * The engine of one lock object: acquires, re-enters and releases the lock in Redis, and waits in Conditions. The rooms
+ * above add handles, several locks at once, and locks that a client keeps for its threads. The package
+ * {@link io.github.redislocks.state} defines the words.
  */
 @NullMarked
 package io.github.redislocks.engine;

@@ -8,8 +8,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The locks whose keys another client has changed, so that Redis has to be asked whether they are still held. Any
- * thread notes such a lock. The watchdog takes the locks that were noted, for one inspection.
+ * The locks whose keys others have changed, so that the client has to ask Redis whether it still holds them. Any thread
+ * notes such a lock. The watchdog takes the locks that were noted, for one inspection.
  */
 final class Doubts {
 
@@ -36,7 +36,10 @@ final class Doubts {
         return nextNanos;
     }
 
-    /** Takes the noted locks for an inspection, unless a call has just done so; returns the time of the next call. */
+    /**
+     * Takes the noted locks for an inspection, but not before {@link #nextNanos}. Returns the time of the next call;
+     * {@link Long#MAX_VALUE} if none is needed.
+     */
     long take(long now) {
         taken = Set.of();
         allTaken = false;

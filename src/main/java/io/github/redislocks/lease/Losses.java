@@ -35,7 +35,7 @@ public final class Losses {
     private final Queue<Hold> prolonged = new ConcurrentLinkedQueue<>();
 
     /**
-     * Makes the part of one client.
+     * Makes the object for one client.
      *
      * @param onProlonged runs when a lost hold has to be ended in Redis: it wakes the watchdog
      */
@@ -53,7 +53,7 @@ public final class Losses {
         void exit(LockKeys keys, long attempt);
     }
 
-    /** Whether a hold is valid now. The first caller that sees its deadline in the past declares the loss. */
+    /** Whether a hold is valid now. The first caller that finds the hold's deadline passed declares the loss. */
     public boolean isValid(Hold hold) {
         return isValid(hold, clock.nanoTime());
     }
@@ -70,8 +70,8 @@ public final class Losses {
     }
 
     /**
-     * Declares a hold lost that Redis does not have. If its deadline has passed, it is lost for that reason; a hold
-     * that has ended stays as it is.
+     * Declares a hold lost, since Redis does not have it any more. If the deadline has passed too, the deadline is the
+     * reason of the loss. A hold that has ended stays as it is.
      */
     public void taken(Hold hold) {
         if (isValid(hold)) {
@@ -138,7 +138,7 @@ public final class Losses {
         return prolonged.peek();
     }
 
-    /** Notes that the end of this hold in Redis has been started. */
+    /** Notes that the hold which {@link #nextProlonged} returned is being ended in Redis. */
     void isSeenTo() {
         prolonged.poll();
     }

@@ -10,7 +10,7 @@ final class LostHolds {
     private final Holds holds;
     private final Losses losses;
     private final int remembered;
-    /** The number of records that this inspection has found. */
+    /** How many records the present inspection has found so far. */
     private int found;
 
     /** Makes the records; {@code remembered} is how many are kept. */
@@ -21,8 +21,8 @@ final class LostHolds {
     }
 
     /**
-     * Keeps the record of a loss while its thread lives, which may still unlock, and repeats a report that an error has
-     * prevented. Returns the time of the next look.
+     * Inspects the record of a loss: repeats the report if an error prevented it, and forgets the record once the
+     * owner's thread has ended. A living thread may still unlock. Returns the time of the next look.
      */
     long inspect(Hold hold, long now) {
         losses.ended(hold);
@@ -36,8 +36,8 @@ final class LostHolds {
     }
 
     /**
-     * Repeats the report of an earlier loss that an error has prevented, though the thread has locked again. Returns
-     * the time of the next look.
+     * Repeats the report of the loss before this hold ({@code hold.below}) if an error prevented that report. The
+     * thread has locked again since. Returns the time of the next look.
      */
     long inspectBelow(Hold hold, long now) {
         if (hold.below == null || !hold.below.isUntold()) {

@@ -21,7 +21,10 @@ import java.util.List;
 final class Renewal implements Job {
 
     private static final long MIN_PAUSE_NANOS = 10_000_000;
-    /** By how much the next renewal of each batch of an inspection is earlier than that of the previous batch. */
+    /**
+     * An inspection makes several batches. The next renewal of each batch is due this much earlier than that of the
+     * batch before, so that the batches spread over time.
+     */
     private static final long SPREAD_NANOS = 1_000_000;
 
     private final Clock clock;
@@ -34,7 +37,7 @@ final class Renewal implements Job {
     private final int failoverEpoch;
     private long leaseMillis;
 
-    /** Makes a renewal of holds, from which it removes those that end before it is sent. */
+    /** Makes a renewal. Removes from {@code holds} those that end before the renewal is sent. */
     Renewal(RedisAccess access, Losses losses, List<Hold> holds, int batch) {
         this.clock = access.clock();
         this.settings = access.settings();
@@ -51,12 +54,12 @@ final class Renewal implements Job {
         return Math.max(MIN_PAUSE_NANOS, usualNanos(settings, hold) / 10);
     }
 
-    /** The time between two renewals of a hold, or of usual holds if this one is not renewed. */
+    /** The time between two renewals of a hold. For a hold that is not renewed, this is the client's default. */
     private static long usualNanos(Settings settings, Hold hold) {
         return hold.isRenewed() ? hold.renewalNanos() : settings.renewalNanos();
     }
 
-    /** Returns true if the next renewal of a hold is also to refresh the memory of its token. */
+    /** Returns true if the next renewal of a hold has to refresh the fence key too, which remembers the token. */
     static boolean isFenceDue(Settings settings, Hold hold, long now) {
         return hold.secondsSinceFenceRefresh(now) > TokenMemory.refreshSeconds(settings.tokenMemory());
     }
@@ -101,8 +104,8 @@ final class Renewal implements Job {
                     : Math.max(1, (first.wantedUntilNanos() - sentNanos) / 1_000_000);
         }
         for (int i = 0; i < holds.size(); i++) {
-            // When the batch was made, each hold had at least the whole lease left before its maxHold. It may be
-            // less now, since the batch may have waited.
+            // When the batch was made, each hold had at least the whole lease left before its maxHold. Less may be left
+            // now, since the batch may have waited.
             leaseMillis = holds.get(i).leaseAt(sentNanos, leaseMillis);
         }
         if (holds.size() > 1) {
@@ -116,8 +119,9 @@ final class Renewal implements Job {
     }
 
     /**
-     * Whether the holds rely on messages of the mailbox: recalls, and reports of changed keys. The latter do not matter
-     * yet for a hold that is only about to be watched.
+     * Whether the holds rely on messages of the mailbox. A client that keeps a lock relies on recalls. With
+     * {@code watchDeletions}, holds rely on reports of changed keys, but only from their first renewal on, with which
+     * the watching begins.
      */
     @Override
     public boolean wantsPing() {
@@ -144,20 +148,20 @@ final class Renewal implements Job {
             try {
                 boolean held = Answer.isKept(reply, i, holds.size());
                 if (hold.owner.givesWay() && Answer.isWaitedFor(reply, i, holds.size())) {
-                    // Report it although a message said the same: that message may have been lost.
+                    // A message reports the waiter too, but that message may have been lost.
                     hold.owner.wanted(hold.attempt);
                 }
                 if (acknowledged || !held) {
                     judge(hold, held, reply, sentNanos);
                     renewed += held ? 1 : 0;
                 } else {
-                    // The replicas have not confirmed the extension, so it does not count: after a failover the
-                    // hold would end earlier. Without a failover, Redis keeps the hold longer than this client
-                    // believes, so the request stays open.
+                    // The replicas have not confirmed the extension, so it does not count: after a failover the hold
+                    // would end earlier. Without a failover, Redis keeps the hold longer than this client believes, so
+                    // leave the request open (see Leased).
                     tryAgain(hold);
                 }
             } finally {
-                // Clear this last: otherwise, after a failover, the watchdog could schedule a renewal at the new
+                // End the renewal last: otherwise, after a failover, the watchdog could schedule a renewal at the new
                 // server, and then this reply of the old server would overwrite that schedule.
                 hold.endRenewal();
             }
@@ -184,16 +188,16 @@ final class Renewal implements Job {
     }
 
     /**
-     * The time between two renewals of a hold. In a batch it is the time for the default lease, for which the batch was
-     * made, or for the shorter lease that was asked for.
+     * The time between two renewals of a hold. In a batch, this is the time for the lease that the batch asked for: the
+     * default lease, or a shorter one.
      */
     private long renewalNanos(Hold hold) {
         return holds.size() > 1 ? Timing.renewalNanos(leaseMillis) : hold.renewalNanos();
     }
 
     /**
-     * By how much the next renewal is earlier than usual. So the renewals of many holds that began together spread over
-     * time.
+     * By how much the next renewal is earlier than usual, so that the renewals of many holds that began together spread
+     * over time.
      */
     private long spreadNanos() {
         return Math.min(batch * SPREAD_NANOS, settings.renewalNanos() / 8);

@@ -53,10 +53,10 @@ public final class Renewals implements Task {
     /** When remembered releases were last forgotten. */
     private long forgotNanos;
 
-    /** Continues the work on a hold that its thread cannot do itself. */
+    /** Does the work on a hold that the hold's thread cannot do itself. */
     public interface Rescue {
 
-        /** Continues a release that the thread could not end, or not even begin. */
+        /** Continues a release that the thread could not complete, or could not even begin. */
         void rescue(Hold hold);
 
         /** Ends in Redis, in the background, a hold that the thread left behind. */
@@ -269,8 +269,8 @@ public final class Renewals implements Task {
     }
 
     /**
-     * Ends lost holds in Redis that renewals have prolonged, or may prolong. Otherwise others would wait for those
-     * leases.
+     * Ends in Redis the lost holds that renewals have prolonged, or may prolong. Otherwise others would wait for the
+     * rest of those leases.
      */
     private void endProlonged() {
         for (Hold hold = losses.nextProlonged(); hold != null; hold = losses.nextProlonged()) {
@@ -280,8 +280,8 @@ public final class Renewals implements Task {
     }
 
     /**
-     * Whether the next renewal is at most one retry pause away. If it is not, and a failover came since, then the time
-     * was set by a reply of the old master, so the hold is renewed now.
+     * Whether the next renewal is due within one retry pause. After a failover, a later time can only come from a reply
+     * of the old master; such a hold is renewed at once.
      */
     private boolean isAskedSoon(Hold hold) {
         // Read the clock again: the failure that set this time may have come after the inspection began.

@@ -11,16 +11,22 @@ import io.github.redislocks.watchdog.Task;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 
-/** The watchdog task that logs holds which have lasted for long, each once, while they last. Asks no server. */
+/**
+ * The watchdog task that logs holds which have lasted for long. Each hold is logged once, while it lasts. The task asks
+ * no server.
+ */
 public final class SlowHolds implements Task {
 
-    /** Two inspections are apart by at least the slow time divided by this. */
+    /** Between two inspections lies at least the slow time divided by this number. */
     private static final long PARTS = 8;
 
     private final Holds holds;
     private final long slowNanos;
     private final BackgroundLog log;
-    /** The holds that were logged and still last. This and the time are used by the watchdog's thread only. */
+    /**
+     * The holds that were logged and still last. This field and {@link #nextNanos} are used by the watchdog's thread
+     * only.
+     */
     private final IdentityHashMap<Held, Boolean> told = new IdentityHashMap<>();
 
     private long nextNanos = Long.MIN_VALUE;
@@ -59,7 +65,7 @@ public final class SlowHolds implements Task {
         return nextNanos;
     }
 
-    /** Logs a hold. After an error, the next inspection logs it. */
+    /** Logs a hold. If this method throws an error, the next inspection logs the hold. */
     private void tell(Held hold, long now) {
         boolean noted = false;
         told.put(hold, true);

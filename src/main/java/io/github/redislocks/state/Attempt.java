@@ -117,15 +117,19 @@ public final class Attempt extends Footprint {
     public final boolean fair;
     /** Whether the attempt queues; otherwise it takes the lock only if the lock is free. */
     public final boolean waits;
-    /** Whether no outage makes the attempt fail: it has a deadline, or waits in a Condition and need not return yet. */
+    /**
+     * Whether the attempt goes on through any outage, since it has a deadline, or waits in a Condition and need not
+     * return yet.
+     */
     private volatile boolean bearsOutages;
-    /** How long an outage may last before it makes the attempt fail, unless {@link #bearsOutages}. */
+    /** How long an outage may last before the attempt fails. Has no effect while {@link #bearsOutages}. */
     public final long retryForNanos;
 
     /** The hold count with which the lock is acquired. */
     public final int holds;
     /**
-     * The id of the Condition in which the hold was given up that the attempt gets back; null for any other attempt.
+     * The id of a Condition, if the attempt is to get back a hold that was given up for a wait in that Condition;
+     * otherwise null.
      */
     public final @Nullable String condition;
     /** Whether the attempt waits in the Condition: until it is signalled, or gives up. */
@@ -275,9 +279,7 @@ public final class Attempt extends Footprint {
         return first;
     }
 
-    /**
-     * Sets the verdict to {@link Left#LEFT} if it is still the one that the caller has seen; returns whether it was.
-     */
+    /** Sets the verdict to {@link Left#LEFT} if the verdict is still {@code seen}; returns whether it was. */
     public boolean leave(@Nullable Verdict seen) {
         return verdict.compareAndSet(seen, Left.LEFT);
     }
@@ -319,16 +321,16 @@ public final class Attempt extends Footprint {
     }
 
     /**
-     * Postpones the next question whether the hold before this local waiter is still there, by the time of a heartbeat.
+     * Sets the time of the next question whether the hold ahead is still there, for an attempt in the local queue: one
+     * heartbeat time after {@code now}.
      */
     public void lookAgain(long now) {
         nextHeartbeatNanos = now + Timing.heartbeatMillis(leaseMillis) * 1_000_000;
     }
 
     /**
-     * Postpones the next question whether the hold before this local waiter is still there, unless
-     * {@code nextHeartbeatNanos} is no longer {@code seenNanos}: then the attempt may have got a place, and the field
-     * is the time of its heartbeat.
+     * As {@link #lookAgain(long)}, but only if {@code nextHeartbeatNanos} is still {@code seenNanos}. Otherwise the
+     * attempt may have got a place in Redis, and the field has the time of its heartbeat.
      */
     public void lookAgain(long seenNanos, long now) {
         NEXT_HEARTBEAT.compareAndSet(this, seenNanos, now + Timing.heartbeatMillis(leaseMillis) * 1_000_000);
@@ -404,7 +406,7 @@ public final class Attempt extends Footprint {
         return inCondition && id.equals(condition);
     }
 
-    /** Notes that the attempt was signalled, or gave up: it now waits for the lock. */
+    /** Notes that the attempt was signalled, or gave up waiting for a signal. From now on it waits for the lock. */
     public void leftCondition() {
         inCondition = false;
     }
@@ -416,14 +418,14 @@ public final class Attempt extends Footprint {
         return heartbeatInFlight || mayRun();
     }
 
-    /** Whether no outage makes the attempt fail. */
+    /** Whether the attempt goes on through any outage. */
     public boolean bearsOutages() {
         return bearsOutages;
     }
 
     /**
-     * Notes that the caller wants to return from the Condition: from now on an outage that lasts too long makes it
-     * fail.
+     * Notes that the caller wants to return from the Condition. From now on the attempt fails if an outage lasts too
+     * long.
      */
     public void mustReturn(long now) {
         beganNanos = now;

@@ -15,7 +15,7 @@ public abstract class Footprint {
     private static final AtomicReferenceFieldUpdater<Footprint, ServerTimes.Date> MAY_RUN =
             AtomicReferenceFieldUpdater.newUpdater(Footprint.class, ServerTimes.Date.class, "mayRun");
 
-    /** The result of an attempt for its caller. */
+    /** The hold that an attempt has given to its caller. */
     @FunctionalInterface
     public interface Possession {
 
@@ -30,7 +30,10 @@ public abstract class Footprint {
     private volatile boolean known;
     /** The latest deadline until which a copy of an unanswered request may still run; null if there is no such copy. */
     private volatile ServerTimes.@Nullable Date mayRun;
-    /** The hold that the caller got while the attempt was in doubt, so that a leave may follow; or null. */
+    /**
+     * The hold that the caller got while the attempt was in doubt, so that the attempt may have to leave Redis later;
+     * or null.
+     */
     private volatile @Nullable Possession had;
 
     Footprint() {}
@@ -56,7 +59,8 @@ public abstract class Footprint {
     /**
      * Notes that the caller has the lock.
      *
-     * @param possession the hold if the attempt is in doubt, so that a leave may follow; otherwise null
+     * @param possession the hold if the attempt is in doubt, so that the attempt may have to leave Redis later;
+     *     otherwise null
      */
     public void had(@Nullable Possession possession) {
         had = possession;

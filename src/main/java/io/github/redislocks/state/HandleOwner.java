@@ -8,15 +8,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A handle as the owner of its one hold. The hold belongs to no thread: any thread that has the handle may release it.
- * The owner counts as dead when no thread refers to the handle any more.
+ * The owner counts as dead when nothing refers to the handle any more.
  */
 public class HandleOwner extends Owner {
 
-    /** A weak reference: the hold refers to this owner, and must not keep a handle alive that its user has dropped. */
+    /**
+     * The reference is weak: a hold refers to its owner, and must not keep alive a handle that the user has dropped.
+     */
     private final WeakReference<Object> handle;
 
     private final Consumer<LockLost> onLost;
-    /** Set before a release that keeps the lock taken; 0 for any other release. */
+    /** How long the release keeps the lock taken, set before the release; 0 if the release frees the lock. */
     private volatile long keepsMillis;
     /**
      * The waiter: a thread, or a task that runs when the attempt's state has changed; null if nothing waits any more.
@@ -75,7 +77,7 @@ public class HandleOwner extends Owner {
         return handle.get() != null;
     }
 
-    /** Makes the owner count as dead, as if no thread referred to the handle any more. */
+    /** Makes the owner count as dead, though the handle may still be referred to. */
     public void forget() {
         handle.clear();
     }

@@ -7,9 +7,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The possession of a lock by a thread or a handle, valid or lost, with all its re-entries: a {@link Hold} in Redis, or
- * a share of one. Its state is one number, changed only by compare-and-set once other threads can see the possession:
- * if a renewal, a loss and a release happen at once, exactly one comes first, and a possession that has ended never
- * becomes valid again:
+ * a possession by a thread under the hold of its client. The state of a possession is one number. Once other threads
+ * can see the possession, only a compare-and-set changes the state: if a renewal, a loss and a release happen at once,
+ * exactly one of them comes first, and a possession that has ended never becomes valid again. The states are:
  *
  * <pre>
  *   beginning 0: not held yet, so nobody can lose it
@@ -26,7 +26,10 @@ public abstract class Held extends HoldKey implements LossSubject {
      * the other reasons, in their order.
      */
     private static final long LOST = -10;
-    /** The number, in place of that of a reason, after a loss whose release goes on and still has the local turn. */
+    /**
+     * In place of the number of a reason: the possession was lost, but its release goes on and still has the local
+     * turn.
+     */
     private static final long UNCONFIRMED_IN_RELEASE = 9;
     /**
      * Added to the state of a loss while the listeners are being notified. Once they were notified, {@link #TOLD} is
@@ -152,7 +155,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         return now > 0 || now == RELEASING;
     }
 
-    /** Returns true if it ended without a release. */
+    /** Returns true if the possession ended without a release. */
     public boolean isLost() {
         return state <= LOST;
     }
@@ -204,7 +207,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         return changeState(RELEASING, lost(reason));
     }
 
-    /** Ends the possession as lost although its release goes on. */
+    /** Ends the possession as lost although its release goes on: no reply came before the deadline. */
     public boolean releasedTooLate() {
         return changeState(RELEASING, LOST - UNCONFIRMED_IN_RELEASE);
     }
@@ -242,7 +245,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         return LockLost.of(keys().name(), token, owner.description(), reason);
     }
 
-    /** Returns true if the consequences of the loss are not complete yet, perhaps because of an error. */
+    /** Returns true if the possession was lost but the listeners were not notified yet, perhaps because of an error. */
     public boolean isUntold() {
         long now = state;
         return now <= LOST && now > LOST + TOLD;

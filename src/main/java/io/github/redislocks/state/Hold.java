@@ -16,7 +16,7 @@ public class Hold extends Leased implements Footprint.Possession {
     public final long attempt;
     /** When the client got the lock, before all hand-offs among its own threads. */
     public final long turnStartNanos;
-    /** An earlier, lost hold of the same thread and lock after which outer code still has to unlock; or null. */
+    /** An earlier hold of the same thread and lock that was lost and that outer code still has to unlock; or null. */
     public final @Nullable Hold below;
     /** Whether a request of the attempt may still run, so that the release names no successor. */
     public final boolean inDoubt;
@@ -30,7 +30,7 @@ public class Hold extends Leased implements Footprint.Possession {
     private volatile int renewedFrom;
     /** The longest lease of all acquisitions that are renewed. */
     private volatile int renewedMillis;
-    /** When the watchdog has to renew or confirm the hold, or {@link Long#MAX_VALUE}. */
+    /** When the watchdog has to renew or confirm the hold; {@link Long#MAX_VALUE} for never. */
     private volatile long nextRenewalNanos;
     /** When the watchdog first saw that the hold is lost; 0 before that. Used by the watchdog only. */
     private long lossSeenNanos;
@@ -80,7 +80,7 @@ public class Hold extends Leased implements Footprint.Possession {
         return lock;
     }
 
-    /** The keeper, which takes part in the end of the hold. */
+    /** The owner as a {@link Keeper}; {@link Keeper#NONE} if the owner has the hold for itself. */
     public Keeper keeper() {
         return owner instanceof Keeper keeper ? keeper : Keeper.NONE;
     }
@@ -135,7 +135,8 @@ public class Hold extends Leased implements Footprint.Possession {
     }
 
     /**
-     * Notes that the key that remembers the last token gets its full lifetime again now. Called by the watchdog only.
+     * Notes that the fence key, which remembers the last token, gets its full lifetime again now. Called by the
+     * watchdog only.
      */
     public void fenceRefreshed(long now) {
         fenceRefreshedSeconds = seconds(now);
@@ -152,7 +153,7 @@ public class Hold extends Leased implements Footprint.Possession {
         successor = next;
     }
 
-    /** When the watchdog has to renew or confirm the hold, or {@link Long#MAX_VALUE}. */
+    /** When the watchdog has to renew or confirm the hold; {@link Long#MAX_VALUE} for never. */
     public long nextRenewalNanos() {
         return nextRenewalNanos;
     }
@@ -316,8 +317,8 @@ public class Hold extends Leased implements Footprint.Possession {
     /**
      * Ends the renewal, so that the hold ends with its lease.
      *
-     * @param extended whether the lease was given again; if not, a request that is due, such as the confirmation of a
-     *     grant, is still sent
+     * @param extended whether Redis has just given the lease with which the hold ends; if not, a request that is due,
+     *     such as the confirmation of a grant, is still sent
      */
     public void fixed(boolean extended) {
         if (renewedFrom == count()) {

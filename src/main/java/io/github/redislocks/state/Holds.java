@@ -23,7 +23,7 @@ public final class Holds {
     private final Cache<HoldKey, Hold> cache = Caffeine.newBuilder().build();
     /**
      * The latest releases. Threads write without a lock, so one may overwrite the release of another. After a failover,
-     * the lock of a release that was forgotten stays taken until the rest of its lease has passed.
+     * a lock whose release was forgotten may stay taken for the rest of its lease.
      */
     private @Nullable Released[] released = new Released[REMEMBERED];
 
@@ -84,8 +84,8 @@ public final class Holds {
     }
 
     /**
-     * Replaces this hold object. {@code remove(key, value)} could also remove an equal one: another hold of the same
-     * thread and lock.
+     * Replaces exactly this object. {@code remove(key, value)} could also remove an equal object: another hold of the
+     * same thread and lock.
      */
     @SuppressWarnings("ReferenceEquality")
     private void replace(Hold hold, @Nullable Hold other) {

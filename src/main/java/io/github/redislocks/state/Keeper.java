@@ -3,10 +3,13 @@ package io.github.redislocks.state;
 import io.github.redislocks.LockLost;
 import org.jspecify.annotations.Nullable;
 
-/** An owner that has its holds on behalf of others. The default methods suit an owner that has its holds for itself. */
+/**
+ * An owner that has its holds on behalf of others, as a client that keeps a lock for its threads. The default methods
+ * suit an owner that has its holds for itself.
+ */
 public interface Keeper {
 
-    /** The keeper of threads and handles. */
+    /** The keeper for threads and handles, which have their holds for themselves. */
     Keeper NONE = new Keeper() {};
 
     /** Says who ends the local turn and notifies the listeners after a loss. */

@@ -9,15 +9,16 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
  * and no later answer takes that lease back. Therefore each request for a lease is noted before it is sent:
  *
  * <pre>
- *   ask       the request is open; if the asker's last request is open too, that one may run late
- *   answered  Redis gave the lease, and the deadline was extended: requests that this leaves open may run late
- *   refused   Redis gave nothing: the request is not open any more
+ *   ask       the request is open; if the asker's last request was still open, that one may run late
+ *   answered  Redis gave the lease, and the deadline was extended: the request is closed. An open request of
+ *             the other asker is closed too, and may run late; but the owner's answer closes no renewal
+ *   refused   Redis gave nothing: the request is closed
  * </pre>
  *
  * <p>A request that fails stays open, so nothing need be noted after a failure or an error. If a possession is lost at
- * its deadline, the open requests determine the reason of the loss; together with the requests that may run late, they
- * determine whether it must be ended in Redis. All of this is one number, changed only by compare-and-set, since both
- * askers may ask at the same time.
+ * its deadline, the open requests determine the reason of the loss. The open requests and those that may run late
+ * determine whether the possession must be ended in Redis. All of this is one number, changed only by compare-and-set,
+ * since both askers may ask at the same time.
  */
 public abstract class Leased extends Held {
 
@@ -28,7 +29,7 @@ public abstract class Leased extends Held {
         /** The watchdog, which renews, or confirms a grant. */
         WATCHDOG(1 << 29);
 
-        /** The bit of the number that is set as long as a request is open. */
+        /** The bit of {@code asked} that is set as long as a request is open. */
         private final int open;
 
         Asker(int open) {
@@ -37,15 +38,15 @@ public abstract class Leased extends Held {
     }
 
     /**
-     * The mask of the bits of {@code asked} that are the longest lease that was asked for, in milliseconds: at most 24
+     * The mask of the bits of {@code asked} that have the longest lease that was asked for, in milliseconds: at most 24
      * h.
      */
     private static final int LEASE = Asker.OWNER.open - 1;
 
     private static final int OPEN = Asker.OWNER.open | Asker.WATCHDOG.open;
-    /** The bit of the number that is set once a request may run late. */
+    /** The bit of {@code asked} that is set once a request may run late. */
     private static final int LATE = 1 << 30;
-    /** The bit of the number that is set once Redis has given a whole lease, not only a claim. */
+    /** The bit of {@code asked} that is set once Redis has given a whole lease, not only a claim. */
     private static final int WHOLE = 1 << 31;
 
     private static final AtomicIntegerFieldUpdater<Leased> ASKED =
@@ -73,7 +74,7 @@ public abstract class Leased extends Held {
             int late = (old & by.open) == 0 ? 0 : LATE;
             next = (old & ~LEASE) | late | by.open | Math.max(old & LEASE, Math.toIntExact(millis));
         } while (!ASKED.compareAndSet(this, old, next));
-        // Check this after the request was noted: a thread that ends the possession from now on sees the request.
+        // Check the state after noting the request: a thread that ends the possession from now on sees the request.
         return isOpen();
     }
 

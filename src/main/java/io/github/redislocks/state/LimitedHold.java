@@ -17,8 +17,8 @@ public final class LimitedHold extends Hold {
     /** When the time began. */
     private volatile long beganNanos;
     /**
-     * Whether the present lease lasts until the end, so that no later lease follows. Written after the deadline; read
-     * once the deadline has passed.
+     * Whether the present lease lasts until the end of {@code maxHold}, so that no other lease follows. Written after
+     * the deadline was moved forward; read once the deadline has passed.
      */
     private volatile boolean lastLease;
     /** Used by the watchdog only. */

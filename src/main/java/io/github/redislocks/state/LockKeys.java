@@ -8,8 +8,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The Redis keys of one lock. All share the hash tag {@code {name}}, so that they lie in one slot of a cluster. Braces
- * and percent signs in a name are percent-encoded, so that no name can imitate the keys of another.
+ * The Redis keys of one lock. All keys of a lock share the hash tag {@code {name}}, so that they lie in one slot of a
+ * cluster. Braces and percent signs in a name are percent-encoded, so that no name can imitate the keys of another.
  *
  * @param lock the key of the hash that contains the hold. The other keys are made from it when needed, since a process
  *     may hold very many locks

@@ -78,7 +78,7 @@ public class Owner {
     /** Called by a renewal if another client waits in Redis for the lock that the owner acquired by {@code attempt}. */
     public void wanted(long attempt) {}
 
-    /** Called before the hold is made, with whether others may wait in Redis for the lock. */
+    /** Called before the hold is made; {@code found} says whether others may wait in Redis for the lock. */
     public void foundOthers(boolean found) {}
 
     /** The owner in words for logs and messages. */

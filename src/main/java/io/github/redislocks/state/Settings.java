@@ -16,7 +16,7 @@ public final class Settings {
 
     /** The prefix of keys and channels. */
     public static final String DEFAULT_KEY_PREFIX = "redis-locks";
-    /** The lease of a hold, which the watchdog renews after each third of it. */
+    /** The lease of a hold. The watchdog renews the hold after each third of its lease. */
     public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
     /** A shorter lease could end before its own confirmation on a slow network. */
     public static final Duration MIN_LEASE = Duration.ofMillis(100);
@@ -221,7 +221,7 @@ public final class Settings {
         return with(values -> values.maxResident = count);
     }
 
-    /** A copy in which the client has, or does not have, Redis report changes of held locks' keys by others at once. */
+    /** A copy in which Redis reports at once, or does not report, that others have changed the keys of held locks. */
     public Settings withWatchDeletions(boolean watched) {
         return with(values -> values.watchDeletions = watched);
     }

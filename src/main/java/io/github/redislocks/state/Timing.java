@@ -16,16 +16,16 @@ public final class Timing {
     /** A client may pass the lock among its own threads for this long while another client waits. */
     public static final long LOCAL_TURN_NANOS = 100_000;
     /**
-     * While others wait for a lock that a client keeps, a thread may take it again for this long before the next thread
-     * gets it, and the client may keep it for this long before another client gets it. So the cost of a hand-over is
-     * spread over many holds.
+     * While others wait for a lock that a client keeps, a thread may take the lock again and again for this long before
+     * the next thread of the client gets it. The client may keep the lock for this long before another client gets it.
+     * So the cost of a hand-over is spread over many holds.
      */
     public static final long SLICE_NANOS = 1_000_000;
     /** If a hold was shorter than this and nobody waited when it began, the release assumes that nobody waits now. */
     public static final long SHORT_HOLD_NANOS = 1_000_000;
     /**
      * How long a hold lasts before it is watched, if the client watches holds. This is shorter than the time within
-     * which a loss is to be reported, and longer than most holds last, so that those cost nothing.
+     * which a loss is to be reported, and longer than most holds last, so that most holds are never watched.
      */
     public static final long UNWATCHED_NANOS = 20_000_000;
     /** A timed try may end this much after its time, to receive the reply to its last request. */

@@ -4,8 +4,8 @@ package io.github.redislocks.state;
  * How long a caller waits, and whether an interrupt ends the wait. An interrupt that does not end the wait is
  * remembered, so that {@link #restore} can set the flag again.
  *
- * <p>The time of a try that does not wait begins with its first request: a thread that gets no processor before that
- * has all its time for the answer.
+ * <p>The time of a try that does not wait begins with its first request. So a thread that got no processor before that
+ * request still has the whole time for the answer.
  */
 public final class WaitLimit {
 
@@ -28,22 +28,22 @@ public final class WaitLimit {
         this.begun = waits;
     }
 
-    /** Waits without end; through an outage for the given time from its start. */
+    /** Waits without a time limit; during an outage, until the given time after the start of the outage. */
     public static WaitLimit endless(long retryForNanos) {
         return new WaitLimit(false, true, 0, Long.MAX_VALUE, retryForNanos);
     }
 
-    /** Waits until an interrupt; through an outage for the given time from its start. */
+    /** Waits until an interrupt; during an outage, until the given time after the start of the outage. */
     public static WaitLimit interruptible(long retryForNanos) {
         return new WaitLimit(true, true, 0, Long.MAX_VALUE, retryForNanos);
     }
 
-    /** Waits without end; through an outage for the default time. */
+    /** Waits without a time limit; during an outage, until the default time after the start of the outage. */
     public static WaitLimit endless() {
         return endless(Settings.DEFAULTS.retryForNanos());
     }
 
-    /** Waits for the given time or until an interrupt, through any outage. */
+    /** Waits for the given time or until an interrupt, also during an outage. */
     public static WaitLimit within(long now, long nanos, long retryForNanos) {
         long deadline = now + Math.max(0, nanos);
         return new WaitLimit(true, nanos > 0, now, deadline < 0 ? Long.MAX_VALUE : deadline, retryForNanos);
@@ -64,7 +64,7 @@ public final class WaitLimit {
         return new WaitLimit(false, false, 0, nanos, retryForNanos);
     }
 
-    /** Gives a try that does not wait its time again, for the request for its next lock. */
+    /** Restarts the time of a try that does not wait, before the request for its next lock. */
     public void restart() {
         begun = waits;
     }
@@ -78,7 +78,10 @@ public final class WaitLimit {
         }
     }
 
-    /** When the timed call began; for a try that does not wait, its latest request. */
+    /**
+     * When the timed call began. For a try that does not wait: when its first request was sent, or the first after
+     * {@link #restart}.
+     */
     public long beganNanos() {
         return beganNanos;
     }
@@ -129,7 +132,7 @@ public final class WaitLimit {
         return retryForNanos;
     }
 
-    /** The time that is left, which for a try that does not wait begins with its first request. */
+    /** The time that is left. The time of a try that does not wait begins with its first request. */
     public long remaining(long now) {
         return isTimed() ? deadlineNanos - (begun ? now : beganNanos) : Long.MAX_VALUE;
     }

@@ -13,10 +13,9 @@ import org.jspecify.annotations.Nullable;
  * each request back. In short:
  *
  * <pre>
- *   until a verdict:
- *     granted    settle: HELD ends it, OPEN pauses, LAPSED goes on without the grant
- *     failed     leave the queue and Redis, and throw
- *     undecided  ask, leave or pause
+ *   verdict: a grant    settle: HELD ends the acquisition, OPEN pauses, LAPSED goes on without the grant
+ *   verdict: a failure  leave the queue and Redis, and throw
+ *   no verdict          ask, leave or pause
  * </pre>
  *
  * <p>An attempt leaves by setting the verdict. So a grant that comes at the same moment is either taken or passed on,
@@ -111,8 +110,8 @@ public abstract class Acquisition {
     }
 
     /**
-     * Called after an error. Notes that the open request may have run, and leaves a hold that no caller will get to the
-     * watchdog.
+     * Called after an error. Notes that the open request may have run. If a hold was made, hands it to the watchdog,
+     * since no caller will get it.
      */
     protected void strand() {
         ServerTimes.Date notAfter = underWay;

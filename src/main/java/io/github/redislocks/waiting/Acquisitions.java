@@ -67,8 +67,8 @@ public final class Acquisitions {
      * Makes the acquisition of an attempt, for a thread that waits for it.
      *
      * @param lost the lost hold that the thread has not unlocked yet, or null
-     * @param fastPath whether to try first to take the lock if it is free and nobody waits, which costs less than
-     *     queueing
+     * @param fastPath whether the first request is the short script, which takes the lock only if it is free and nobody
+     *     waits
      */
     public OfLock of(Attempt attempt, WaitLimit limit, @Nullable Hold lost, boolean fastPath) {
         return new OfLock(attempt, limit, lost, fastPath);
@@ -76,7 +76,7 @@ public final class Acquisitions {
 
     /** Makes the acquisition of an attempt for which no thread waits. */
     public BatchDriver unattended(Attempt attempt, WaitLimit limit) {
-        // A quorum, which has no queue, has no short scripts either.
+        // A quorum has no queue, and so no short scripts.
         return new BatchDriver(access, parts, new OfLock(attempt, limit, null, monitored.hasLines()));
     }
 
@@ -106,7 +106,7 @@ public final class Acquisitions {
 
         private @Nullable Backoff backoff;
         /**
-         * Why the last request has failed; null if it was answered. After the attempt has left, why it has; null if the
+         * Why the last request failed; null if it was answered. Once the attempt has left: why it left; null if the
          * lock was busy.
          */
         private @Nullable Exception failure;
@@ -296,7 +296,8 @@ public final class Acquisitions {
                 fastPath = false;
                 return true;
             }
-            // The request asked for no place, so there is nothing to leave, unless an earlier copy may still run.
+            // The request asked for no place, so Redis has nothing of the attempt, unless an earlier copy may still
+            // run.
             attempt.unknown();
             if (state == Step.State.TRIED) {
                 askAtNanos = Long.MAX_VALUE;
@@ -312,7 +313,7 @@ public final class Acquisitions {
             long now = pause();
             long outage = monitored.of(attempt.keys.lock()).age(now);
             if (e instanceof RedisException.Unready unready) {
-                // A master may know the attempt, so it has to be withdrawn later.
+                // A master may know the attempt, so the attempt has to be withdrawn later.
                 attempt.known();
                 if (!limit.waits()) {
                     attempt.decide(new Attempt.Failure(unavailable.notYet(attempt.keys, attempt.mayRun(), unready)));

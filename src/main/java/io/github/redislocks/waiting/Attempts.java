@@ -22,11 +22,11 @@ public final class Attempts {
     private final Watchdog watchdog;
     private final ConcurrentMap<Long, Attempt> underWay = new ConcurrentHashMap<>();
     private final AtomicLong numbers = new AtomicLong();
-    /** How many attempts have begun that get a hold back after a wait in a Condition. */
+    /** How many attempts to get a hold back after a wait in a Condition have begun. */
     private final AtomicLong inConditions = new AtomicLong();
     /** After how long the watchdog looks at an attempt that has begun. */
     private final long lookNanos;
-    /** Whether only attempts that get a hold back from a Condition may still begin. */
+    /** Whether attempts are refused, except those that get a hold back after a wait in a Condition. */
     private volatile boolean draining;
 
     private volatile boolean closed;
@@ -39,7 +39,7 @@ public final class Attempts {
         this.watchdog = watchdog;
     }
 
-    /** Makes an attempt of an owner, to {@link #begin}. */
+    /** Makes an attempt of an owner; {@link #begin} begins it. */
     public Attempt make(LockKeys keys, Owner owner, Attempt.Request request, WaitLimit limit) {
         return new Attempt(nextNumber(), keys, owner, request, limit);
     }
@@ -77,8 +77,8 @@ public final class Attempts {
     }
 
     /**
-     * Whether the thread of an attempt has something to do now, and does not only wait for time to pass. For tests that
-     * move the clock.
+     * Whether the thread of an attempt has something to do now; false if it only waits for a time. For tests that move
+     * the clock.
      *
      * @param parkedUntil until when the thread is parked by the client's clock; 0 if it is not
      */
@@ -88,7 +88,7 @@ public final class Attempts {
         return !waits && isUnderWay(attempt);
     }
 
-    /** How many attempts have begun so far that get a hold back after a wait in a Condition. */
+    /** How many attempts to get a hold back after a wait in a Condition have begun so far. */
     public long begunInConditions() {
         return inConditions.get();
     }

@@ -10,8 +10,8 @@ import io.github.redislocks.watchdog.PendingCommand;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request of an attempt for which no thread waits. A batch sends it; its end wakes the attempt's owner, and the
- * thread that continues the attempt {@link #deliver delivers} the outcome.
+ * A request of an attempt for which no thread waits. A batch sends the request. When the request ends, it wakes the
+ * attempt's owner, and the thread that continues the attempt {@link #deliver delivers} the outcome.
  */
 abstract class BackgroundRequest extends PendingCommand {
 
@@ -29,7 +29,7 @@ abstract class BackgroundRequest extends PendingCommand {
     /**
      * Makes a request.
      *
-     * @param patienceNanos how long it may wait to be sent
+     * @param patienceNanos how long the request may wait to be sent
      */
     BackgroundRequest(Clock clock, MonitoredRedis monitored, Attempt attempt, long patienceNanos) {
         super(clock, attempt.keys.lock(), clock.nanoTime() + patienceNanos);
@@ -52,10 +52,7 @@ abstract class BackgroundRequest extends PendingCommand {
      */
     void mayHaveRun() {}
 
-    /**
-     * Takes the attempt out of Redis, where the request may have put it. Called if the request ends after it was
-     * dropped.
-     */
+    /** Removes from Redis what the request may have put there. Called if the request ends after it was dropped. */
     void leave() {}
 
     /** Whether a copy of the request was sent. */

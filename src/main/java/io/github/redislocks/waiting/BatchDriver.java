@@ -10,8 +10,8 @@ import io.github.redislocks.state.Hold;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Drives an acquisition for which no thread waits. Its requests are sent in the background, one at a time; the next
- * step receives the outcome of the last one. One thread at a time may drive it, each time that its owner is woken.
+ * Drives an acquisition for which no thread waits. The requests are sent in the background, one at a time, and the next
+ * step receives the outcome. One thread at a time may call {@link #advance}, each time that the owner is woken.
  */
 public final class BatchDriver {
 
@@ -76,8 +76,8 @@ public final class BatchDriver {
         }
         request = null;
         if (current != null) {
-            // Deliver the outcome although nobody waits for it: it records whether a copy of the request may still
-            // run.
+            // Deliver the outcome although nobody waits for it: the delivery records whether a copy of the request may
+            // still run.
             deliverToNobody(current);
         }
         parts.handoff().rescue(attempt);
@@ -101,8 +101,8 @@ public final class BatchDriver {
     }
 
     /**
-     * Leaves a hold that no caller will get to the watchdog, and drops the request that is under way. Called after an
-     * error.
+     * Called after an error. Drops the request that is under way. If a hold was made, hands it to the watchdog, since
+     * no caller will get it.
      */
     public void strand() {
         acquisition.strand();

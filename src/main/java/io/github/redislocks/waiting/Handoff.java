@@ -71,8 +71,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Chooses the successor that a hold's release names; from now on Redis may know it. Null if there is none, if the
-     * hold's attempt is in doubt, or if the lock is to stay taken.
+     * Chooses the successor that a hold's release names; from now on Redis may know that attempt. Null if there is
+     * none, if the hold's attempt is in doubt, or if the lock is to stay taken.
      */
     @Nullable
     public Attempt successor(Hold hold) {
@@ -102,8 +102,8 @@ public final class Handoff implements Renewals.Rescue {
 
     /**
      * Passes the local turn on according to the reply to a hold's release. If the named successor has given up
-     * meanwhile, takes it out of Redis, and waits for that a moment at most. Otherwise, after unlock() has returned,
-     * the lock could be neither held nor free.
+     * meanwhile, takes it out of Redis, and waits for that a moment at most. Without that wait, the lock could be
+     * neither held nor free when unlock() has returned.
      */
     public void handOn(Hold hold, Answer answer, long sentNanos) {
         Attempt gone = inherit(hold, answer, sentNanos);
@@ -199,7 +199,7 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Begins to take an attempt out of Redis; returns whether it may have anything there.
+     * Begins to take an attempt out of Redis; returns whether Redis may have anything of the attempt.
      *
      * @param away whether Redis does not answer at present
      */
@@ -233,14 +233,14 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** Leaves an attempt whose thread has met an error to the watchdog. */
+    /** Hands an attempt to the watchdog, since the attempt's thread has met an error. */
     public void strand(Attempt attempt) {
         // Set the mark first: the watchdog's next inspection finds it even if there is no stack for the call below.
         attempt.stranded = true;
         watchdog.wakeNow();
     }
 
-    /** Leaves the release of a hold whose thread has met an error to the watchdog. */
+    /** Hands the release of a hold to the watchdog, since the hold's thread has met an error. */
     public void strand(Hold hold) {
         hold.stranded = true;
         watchdog.wakeNow();
@@ -253,7 +253,7 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /** Ends an attempt on behalf of its caller, which an error has ended. Does not wait. */
+    /** Ends an attempt whose call was ended by an error. Does not wait. */
     public void rescue(Attempt attempt) {
         leaveForGood(attempt);
         departLater(attempt);
@@ -272,8 +272,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Releases holds that no caller got. Returns when they are released. Waits for that a moment at most, counted from
-     * {@code byNanos} if that time has passed; the rest is done in the background.
+     * Releases holds that no caller got. Waits until they are released, but for a moment at most, which counts from
+     * {@code byNanos} if that time is over; the rest is done in the background.
      */
     public void giveBack(List<Hold> holdsOfNobody, long byNanos) {
         HandoffCommands.Remainder rest = new HandoffCommands.Remainder(holdsOfNobody.size());
@@ -313,8 +313,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Takes an attempt that has ended out of Redis, in the background. If it led to a hold, does so after the hold has
-     * ended.
+     * Takes an attempt that has ended out of Redis, in the background. If the attempt led to a hold, does this after
+     * the hold has ended.
      */
     public void leaveLater(Attempt attempt) {
         watchdog.run(commands.new Leave(attempt, null, null));
@@ -334,7 +334,7 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Repeats a release that was not answered in time, in the background, until it is answered.
+     * Repeats in the background a release that was not answered in time, until Redis answers.
      *
      * @param keepTurn whether the successor goes before waiters of other clients
      */
@@ -343,7 +343,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Sends in the background, until it is answered, the release of a hold whose end has begun.
+     * Sends the release of a hold in the background, again and again until Redis answers. The caller has called
+     * {@link Hold#beginRelease}.
      *
      * @param keep whether the successor goes before waiters of other clients
      * @param untilNanos the deadline of the hold
@@ -380,7 +381,7 @@ public final class Handoff implements Renewals.Rescue {
         void ended(boolean inGoodOrder);
     }
 
-    /** A hold whose release has begun, of a client that keeps locks. */
+    /** A hold of a client that keeps locks; the release of the hold has begun. */
     public interface Leaving extends ReleaseEnd {
 
         Hold hold();
@@ -389,7 +390,7 @@ public final class Handoff implements Renewals.Rescue {
         long untilNanos();
     }
 
-    /** Sends the leaves of an attempt that has ended at once, since it was granted the lock. */
+    /** Sends at once the pending leaves of an attempt that has ended: Redis has granted it the lock. */
     public void hasten(long attempt) {
         for (PendingCommand command : watchdog.commands()) {
             if (command instanceof HandoffCommands.Leave leave && leave.gone.number == attempt) {

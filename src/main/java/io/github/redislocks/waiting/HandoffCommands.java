@@ -50,7 +50,9 @@ final class HandoffCommands {
         this.losses = handoff.losses;
     }
 
-    /** The rest of the work in Redis for a departing thread, which waits a moment for it. */
+    /**
+     * The parts of a departing thread's work in Redis that are not done yet. The thread waits for them for a moment.
+     */
     static final class Remainder {
 
         private final Thread thread = Thread.currentThread();
@@ -77,8 +79,8 @@ final class HandoffCommands {
     }
 
     /**
-     * Whether an attempt that has ended may leave Redis now. If it led to a hold, that must have ended and be released
-     * first.
+     * Whether an attempt that has ended may leave Redis now. If the attempt led to a hold, the hold must have ended and
+     * have been released first.
      */
     private PendingCommand.Need needOfLeaving(Attempt attempt) {
         Hold hold = holds.get(attempt.keys, attempt.owner.holder);
@@ -156,7 +158,7 @@ final class HandoffCommands {
         }
     }
 
-    /** The release of a hold that no caller got, for which a departing thread waits a moment. */
+    /** The release of a hold that no caller got. A departing thread waits for the release for a moment. */
     final class GivenBack extends Release {
 
         private final Remainder rest;
@@ -236,7 +238,8 @@ final class HandoffCommands {
     }
 
     /**
-     * The first releases of several holds by one request. The holds that it does not end are then released one by one.
+     * The first releases of several holds by one request. The holds that the request does not end are then released one
+     * by one.
      */
     final class ReleaseTogether extends PendingCommand {
 
@@ -305,8 +308,8 @@ final class HandoffCommands {
     record Turn(long contender) {}
 
     /**
-     * A pending command that takes an attempt that has ended out of Redis. It is repeated while an unanswered request
-     * of the attempt may still run and put something there.
+     * A pending command that removes from Redis what an ended attempt may have there. It is repeated while an
+     * unanswered request of the attempt may still run and put something there.
      */
     final class Leave extends PendingCommand {
 

@@ -34,7 +34,7 @@ public final class Heartbeats implements Task {
     private static final long REST_NANOS = 1_000;
 
     private static final long FEW = 1_000;
-    /** The longest rest, which delays no renewal too long, even with the shortest lease. */
+    /** The longest rest: no renewal is delayed for too long, even with the shortest lease. */
     private static final long MOST_REST_NANOS = Timing.renewalNanos(Settings.MIN_LEASE.toMillis()) / 8;
 
     private final Clock clock;
@@ -55,10 +55,7 @@ public final class Heartbeats implements Task {
         this.unavailable = access.unavailable();
     }
 
-    /**
-     * The rest depends on the number of waiters: an inspection visits each of them, even those that wait behind another
-     * one of their client.
-     */
+    /** The rest depends on the number of waiters: an inspection visits each of them, even those in the local queue. */
     @Override
     public long restNanos() {
         long many = Math.max(0, attempts.count() - FEW);

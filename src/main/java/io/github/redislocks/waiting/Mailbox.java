@@ -20,11 +20,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Mailbox implements Ping {
 
-    /** In a message, in the place of the token: another client waits for the lock. The scripts use the same words. */
+    /**
+     * The word that a message has instead of a token if another client waits for the lock. The scripts use the same
+     * words.
+     */
     private static final String RECALL = "recall";
-    /** In the place of the token: another client tries the lock, and has to be answered. */
+    /** The word instead of a token if another client tries the lock, and has to be answered. */
     private static final String TRY = "try";
-    /** In the place of the token: the answer to such a try. */
+    /** The word instead of a token in the answer to such a try. */
     private static final String ASK = "ask";
 
     private final Source source;
@@ -151,8 +154,8 @@ public final class Mailbox implements Ping {
             }
         } catch (RedisException e) {
             if (current != null) {
-                // Close the subscription before the field is cleared: if close() throws, the next iteration reads it
-                // again and closes it then.
+                // Close the subscription before clearing the field: if close() throws, the next iteration reads the
+                // field again and closes the subscription then.
                 current.close();
                 subscription = null;
             } else {
@@ -189,8 +192,9 @@ public final class Mailbox implements Ping {
     }
 
     /**
-     * Subscribes, with the reports of changed keys. If the server refuses these, subscribes without them: the client
-     * has checked this right, but a failover may have changed it.
+     * Subscribes to the messages and to reports of changed keys. If the server refuses the reports, subscribes to the
+     * messages alone: the client has checked its rights when it connected, but a failover may have led to a server that
+     * grants less.
      */
     private Redis.Subscription watch(Redis.Watcher told) {
         try {
@@ -262,7 +266,8 @@ public final class Mailbox implements Ping {
     }
 
     /**
-     * Sends an empty message to the mailbox itself, so that a subscription that only one side believes open is noticed.
+     * Sends an empty message to the mailbox itself, in order to notice a subscription that only this client believes to
+     * be open.
      */
     @Override
     public void ping(long nanos) {

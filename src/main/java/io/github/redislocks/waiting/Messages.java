@@ -19,7 +19,7 @@ public interface Messages {
     /** An attempt may have been granted the lock. The message does not prove the grant, so the attempt has to ask. */
     void doubted(Attempt attempt);
 
-    /** A hold was forced open, given its attempt and its token. */
+    /** The hold with this attempt and token was forced open. */
     void forced(long attempt, long token);
 
     /** The listener for messages that want a lock which this client may keep. */

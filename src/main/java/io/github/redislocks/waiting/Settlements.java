@@ -166,7 +166,9 @@ public final class Settlements {
             return Result.LAPSED;
         }
 
-        /** Leaves the hold that was made, if any, to the watchdog, since after an error no caller will get it. */
+        /**
+         * Called after an error. Hands the hold that was made, if any, to the watchdog, since no caller will get it.
+         */
         public void strand() {
             if (made != null) {
                 handoff.strand(made);
@@ -185,8 +187,8 @@ public final class Settlements {
 
         /**
          * Has replicas confirm a grant that another request made, perhaps one of another client. WAIT covers only the
-         * writes of its own connection, so this writes once more and waits for that write. Returns null if there was no
-         * reply.
+         * writes of its own connection, so this method writes once more and waits for that write. Returns null if there
+         * was no reply.
          */
         private Attempt.@Nullable Grant confirm(Attempt.Grant grant, long sent) {
             if (background != null) {

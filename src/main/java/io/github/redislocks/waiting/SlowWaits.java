@@ -20,9 +20,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The watchdog task that logs calls which have waited for long, and the holder of the lock. One request asks Redis for
- * the holder, for all slow calls for that lock. Each call is logged at most once, and each lock at most once in the
- * time after which a wait is slow.
+ * The watchdog task that logs calls which have waited for long, with the holder of the lock. One request for each lock
+ * asks Redis for the holder. Each call is logged at most once, and each lock at most once in the time after which a
+ * wait is slow.
  */
 public final class SlowWaits implements Task {
 
