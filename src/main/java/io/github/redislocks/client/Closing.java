@@ -28,12 +28,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The end of a client, in this order: new work, waiters, calls under way, holds, threads, connections. An error keeps
- * no later step from being done.
+ * Closes a client. Ends, in this order: new calls, waiters, calls under way, holds, threads, connections. After an
+ * error in one step, the later steps are done all the same.
  */
 final class Closing {
 
-    /** The time between two checks whether holds and calls under way have ended. */
+    /** The pause between two checks whether all holds, or all calls under way, have ended. */
     private static final long TICK_NANOS = 2_000_000;
 
     private final Clock clock;
@@ -50,12 +50,12 @@ final class Closing {
     private final BackgroundLog log;
 
     private final AtomicBoolean begun = new AtomicBoolean();
-    /** The end of draining: until when holds may last. */
+    /** When draining ends at the latest: draining lets holders finish their work before their holds are ended. */
     private final AtomicLong drainEndNanos = new AtomicLong(Long.MAX_VALUE);
 
     private final CountDownLatch done = new CountDownLatch(1);
     private final List<Call> leaves = new ArrayList<>();
-    /** When draining ended: all holds had ended, or the time was over. */
+    /** When draining ended, since all holds had ended or the time was over. */
     private long drainedNanos;
     /** The steps of the close. Made together with the client, since there may be no memory when the client closes. */
     private final Steps steps;
@@ -81,8 +81,8 @@ final class Closing {
                 this::drained,
                 this::awaitCalls,
                 this::loseHolds,
-                // Wait once more: an unlock may have begun before loseHolds() reached its hold. No further unlock can
-                // begin.
+                // Wait again: an unlock may have begun before loseHolds() reached its hold. After loseHolds() no unlock
+                // can begin.
                 this::awaitCalls,
                 this::tellUntold,
                 this::awaitTold,
@@ -104,8 +104,9 @@ final class Closing {
     }
 
     /**
-     * Ends everything. Before that, lets holders finish, at most for {@code drainNanos}. A second call returns when the
-     * first has ended, unless its thread is interrupted; the shorter of the two times applies to both calls.
+     * Closes the client, after waiting for holders to finish, for {@code drainNanos} at most. A concurrent second call
+     * waits for the first one, unless the second call's thread is interrupted. Both calls use the shorter of their
+     * times.
      */
     void run(long drainNanos) {
         // Check the stack before `begun` is set: after a StackOverflowError a second call would treat the close as
@@ -133,7 +134,7 @@ final class Closing {
         }
     }
 
-    /** Waits until no lock is held, until the end of draining or an interrupt of the closing thread. */
+    /** Waits until no lock is held, draining ends, or the closing thread is interrupted. */
     private void awaitHolds() {
         while (clock.nanoTime() < drainEndNanos.get()
                 && isInUse()
@@ -143,10 +144,10 @@ final class Closing {
     }
 
     /**
-     * Whether a thread has a hold, or a call that may lead to one. Checks the calls first, since a call ends after its
-     * hold exists. With a Condition the order is the reverse: the call that will get the hold back begins before the
-     * hold ends. So if such a call has begun during the checks, both checks may have missed the thread, and this method
-     * returns true.
+     * Whether there is a hold, or a call that may still get one. The calls are checked before the holds, since a call
+     * ends only after its hold exists. A wait in a Condition goes the other way: it ends a hold after the call that
+     * will get the hold back has begun. If such a call began during the two checks, both may have missed it, so the
+     * method returns true.
      */
     private boolean isInUse() {
         long before = attempts.begunInConditions();
@@ -167,8 +168,8 @@ final class Closing {
     }
 
     /**
-     * Waits until calls under way have ended, for two command timeouts or until an interrupt of the closing thread. If
-     * a server was away, waits until a further request to it has failed.
+     * Waits until no call is under way any more, for two command timeouts at most, or until the closing thread is
+     * interrupted. A call to a server that is away counts until one more request to that server has failed.
      */
     private void awaitCalls() {
         long deadline = drainedNanos + 2 * settings.commandTimeoutNanos();
@@ -180,8 +181,8 @@ final class Closing {
     }
 
     /**
-     * Whether calls are under way, or pending commands of earlier calls. A command counts if its server answers at
-     * present, or if no request to the server that was sent after draining has failed.
+     * Whether there are calls under way, or pending commands of earlier calls. A pending command does not count if its
+     * server is away and a request sent to that server after draining has failed.
      */
     private boolean isBusy() {
         return !attempts.isEmpty()
@@ -203,17 +204,15 @@ final class Closing {
     private void loseHolds() {
         Steps.forEach(holds.all(), hold -> {
             if (hold.lose(LockLost.Reason.CLOSED)) {
-                // Note the leave first: tellUntold() repeats the report, and nothing repeats the leave.
+                // Add the leave before the report: if the report fails, tellUntold() repeats it, but nothing would
+                // repeat the leave.
                 leaves.add(Scripts.leave(hold.keys(), hold.owner, hold.attempt, true));
                 losses.ended(hold);
             }
         });
     }
 
-    /**
-     * Notifies the listeners of losses whose report was stopped by an error, since the watchdog will not inspect them
-     * again.
-     */
+    /** Reports the losses whose report was stopped by an error. The watchdog, which repeats such reports, has ended. */
     private void tellUntold() {
         for (Hold hold : holds.all()) {
             losses.ended(hold);

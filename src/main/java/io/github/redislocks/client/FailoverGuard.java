@@ -28,14 +28,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks the server when a client connects and after each failover. After a failover, it also has the new server asked
- * about everything again: its time, every hold and every place in the queue.
+ * Checks the server when a client connects and after each failover. After a failover, it also makes the client ask the
+ * new server about everything again: its time, every hold and every place in the queue.
  */
 public final class FailoverGuard {
 
-    /** A time that is longer than any client lives, and short enough to be added to a time of the clock. */
+    /** A time that no client outlives. Its sum with a time of the clock does not overflow. */
     private static final long FOR_EVER_NANOS = Long.MAX_VALUE / 2;
-    /** The pause before a replica, which may become the master, is checked again. */
+    /** The pause between two checks of a replica, which may become the master. */
     private static final long REPLICA_PAUSE_NANOS = 10_000_000_000L;
 
     private final String clientId;
@@ -48,7 +48,7 @@ public final class FailoverGuard {
     private final FailoverEpoch epoch;
     private final Watchdog watchdog;
     private final Attempts attempts;
-    /** Whether the failure of the last try to connect may go away by waiting. */
+    /** Whether the last try to connect failed for a reason that may disappear with time. */
     private boolean mayPass;
 
     public FailoverGuard(String clientId, RedisAccess access, Watchdog watchdog, Attempts attempts) {
@@ -65,11 +65,11 @@ public final class FailoverGuard {
     }
 
     /**
-     * Checks the server and learns its time, by which the deadlines of requests are set. Throws if the server is
-     * unsuitable, or is not available within the given time.
+     * Checks the server, and reads its time, from which the deadlines of requests are computed. Throws if the server is
+     * unsuitable, or does not become available within {@code connectWithin}.
      *
-     * @param goOn whether to go on without a server that is not available, but may be later
-     * @return whether there is a server; if not, call {@link #lookLater}
+     * @param goOn whether to return false, instead of throwing, if the server is not available yet
+     * @return whether the server is available; if not, call {@link #lookLater}
      */
     public boolean start(Duration connectWithin, boolean goOn) {
         redis.onMoved(this::moved);
@@ -109,8 +109,8 @@ public final class FailoverGuard {
     }
 
     /**
-     * Has the server checked in the background, once it is available. Until then, calls themselves find out whether the
-     * server is available.
+     * Starts a check in the background, which succeeds once the server is available. Until then, each call finds out by
+     * itself whether the server is available.
      */
     public void lookLater() {
         monitored.connected();
@@ -161,8 +161,8 @@ public final class FailoverGuard {
     }
 
     /**
-     * The first objection of any server to watching keys; null if there is none. If there are several servers, a server
-     * that does not answer is left out.
+     * Why a server cannot notify this client of changed keys; null if all servers can. Of several servers, those that
+     * do not answer are skipped.
      */
     private @Nullable String objectionToWatching() {
         List<? extends Redis> servers = redis.servers();
@@ -207,7 +207,7 @@ public final class FailoverGuard {
                         .build();
             }
             openBackgroundConnection();
-            // A quorum needs no check here, since each of its nodes is checked by itself.
+            // Each node of a quorum checks its own server, so a quorum needs no check of subscriptions here.
             String warning = redis.hasLines()
                     ? ServerRequirements.warningOfSubscribing(redis, mailbox, settings.commandTimeoutNanos())
                     : null;
@@ -225,8 +225,8 @@ public final class FailoverGuard {
     }
 
     /**
-     * Runs the check, and repeats it if a failover replaced the master meanwhile, since a failover must not make the
-     * start fail.
+     * Runs the check, and repeats it if a failover replaced the master meanwhile: a failover must not make the start
+     * fail.
      */
     private Reply checked(Call check) {
         long deadline = clock.nanoTime() + settings.commandTimeoutNanos();
@@ -244,8 +244,8 @@ public final class FailoverGuard {
     }
 
     /**
-     * Opens the connection for background work now: if the server accepted no more clients later, the first renewal
-     * could not connect.
+     * Opens the connection for background work now. If the first renewal opened it, that renewal would fail on a server
+     * that accepts no more clients.
      */
     private void openBackgroundConnection() {
         Call first = Inspections.locked(LockKeys.ofNobody(settings.keyPrefix()));
@@ -253,13 +253,16 @@ public final class FailoverGuard {
         RedisException failure = redis.runAll(List.of(first), settings.commandTimeoutNanos())
                 .get(0)
                 .failure();
-        // Ignore the failure if another master has just taken over: the check of that master opens its connection.
+        // Ignore the failure if another master has just taken over. The check of the new master opens its connection.
         if (failure != null && redis.serverOf(first.keys().get(0)).equals(server)) {
             throw failure;
         }
     }
 
-    /** Called after a failover: has the new server asked about its time, every hold and every place in the queue. */
+    /**
+     * Called after a failover: makes the client ask the new server about its time, every hold and every place in the
+     * queue.
+     */
     private void moved() {
         long now = clock.nanoTime();
         times.forget(now);
@@ -292,7 +295,7 @@ public final class FailoverGuard {
         }
     }
 
-    /** Logs what is wrong with the server that became the master by a failover. */
+    /** Logs what is wrong with the server that has become the master by a failover. */
     private void tell(Reply check) {
         ServerRequirements server = new ServerRequirements(redis.address(), check);
         warn(server);

@@ -16,16 +16,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The names of a client's threads at a lock, and how many of them share a place: only the client knows both. */
+/**
+ * What only the client knows of its threads at one lock: their names, and how many of them share a place in the queue.
+ */
 final class LocalThreads {
 
-    /** The names of threads, by the owner's id in Redis. */
+    /** Thread names by the id of their owner in Redis. */
     private final Map<String, String> names = new HashMap<>();
-    /** How many threads share a place, by the id of the owner that has the place or may take it. */
+    /** The number of threads that share a place, by the id of the owner that has the place or may take it. */
     private final Map<String, Integer> threads = new HashMap<>();
 
     private final LockKeys keys;
-    /** Knows the threads that hold a lock under a lease of the client. */
+    /** Knows which threads hold a lock under a lease of the client. */
     private final Residences residences;
 
     LocalThreads(LockKeys keys, Iterable<Hold> holds, Iterable<Attempt> attempts, Residences residences) {
@@ -70,7 +72,7 @@ final class LocalThreads {
         }
     }
 
-    /** Adds the names and numbers of threads to an inspection. */
+    /** Returns the inspection with the names and numbers of threads added. */
     LockInspection addTo(LockInspection seen) {
         Optional<LockInspection.Holder> holder = seen.holder();
         if (holder.isPresent()) {

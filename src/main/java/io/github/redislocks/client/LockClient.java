@@ -64,8 +64,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The parts of one client: identity, holds, waiters and background work. Makes them, wires them together and closes
- * them; all locks of a {@link RedisLocks} share them.
+ * The parts of one client: its identity, holds, waiters and background work. All locks of a {@link RedisLocks} share
+ * these parts. This class makes the parts, wires them together and closes them.
  */
 public final class LockClient {
 
@@ -136,7 +136,10 @@ public final class LockClient {
         this.failoverGuard = new FailoverGuard(id, access, watchdog, attempts);
     }
 
-    /** Passes messages to the parts of the client, some of which are made after the mailbox. */
+    /**
+     * Passes messages of the mailbox to the parts of the client. Some parts are made after the mailbox, so the mailbox
+     * cannot refer to them itself.
+     */
     private final class Received implements Messages {
 
         @Override
@@ -144,7 +147,10 @@ public final class LockClient {
             return attempts.get(number);
         }
 
-        /** Asks Redis about everything that messages may have said while the mailbox was not open. */
+        /**
+         * Makes the client ask Redis about holds of handles and, if the mailbox was open before, about waiters:
+         * messages to them may have been lost while the mailbox was not open.
+         */
         @Override
         public void opened(boolean again) {
             if (again) {
@@ -180,37 +186,38 @@ public final class LockClient {
     }
 
     /**
-     * Called when another client has changed a key that was read as the key of a held lock; null if perhaps all such
-     * keys have changed.
+     * Called when another client has changed the key of a held lock. {@code key} is null if any key may have changed.
      */
     private void changed(@Nullable String key) {
         watchdog.wakeAt(renewals.doubt(key));
     }
 
     /**
-     * Makes the client learn at once, from now on, of holds that are forced open: it subscribes, unless it has
-     * subscribed already. Does not wait.
+     * Subscribes to the client's mailbox, unless that was done already, so that the client learns at once when a hold
+     * is ended by {@code forceUnlock}. Does not wait.
      */
     public void listen() {
         if (!mailbox.isOpen() && !isClosed()) {
             try {
                 mailbox.want();
             } catch (RedisException e) {
-                // Ignored: no thread could be started. Without the mailbox, the next renewal finds a loss.
+                // Ignored: no thread could be started. Without the mailbox, the client learns of a loss by the next
+                // renewal.
                 Loggers.LOSS.debug("The mailbox was not opened: {}", e.getMessage());
             }
         }
     }
 
-    /** The executor of users' code that depends on the stages of handles. */
+    /** The executor for users' code that depends on the stages of handles. */
     public Executor handleTeller() {
         return events::notifyHandle;
     }
 
     /**
-     * Checks the server, which may not be available at once, and starts the background work.
+     * Checks the server and starts the background work. Waits for a server that is not available yet, for
+     * {@code connectWithin} at most.
      *
-     * @param goOn whether to start even if the server is not available yet
+     * @param goOn whether to start even if the server is still not available after that time
      */
     public void start(Duration connectWithin, boolean goOn) {
         boolean connected = failoverGuard.start(connectWithin, goOn);
@@ -235,7 +242,7 @@ public final class LockClient {
         return tasks;
     }
 
-    /** Makes renewals that remember the given number of losses. */
+    /** Makes the renewals, which remember the given number of losses. */
     public Renewals renewals(int remembered) {
         return new Renewals(access, holds, losses, handoff, remembered);
     }
@@ -244,12 +251,12 @@ public final class LockClient {
         return new Heartbeats(access, attempts, handoff);
     }
 
-    /** Makes the part of one lock object that uses the engine, with the client's settings. */
+    /** Makes the {@link Sync} of one lock object, with the client's settings. */
     public Sync lock(String name, boolean fair) {
         return lock(name, fair, settings);
     }
 
-    /** Makes the part of one lock object that uses the engine, with settings of its own. */
+    /** Makes the {@link Sync} of one lock object, with settings of its own. */
     public Sync lock(String name, boolean fair, Settings own) {
         attempts.checkOpen();
         if (fair) {
@@ -261,13 +268,13 @@ public final class LockClient {
         }
         renewals.isInUse(own.leaseMillis());
         if (own.maxHoldMillis() > 0) {
-            // The maxHold cuts longer leases, so leases of its length are in use.
+            // The client cuts a lease that is longer than maxHold to maxHold, so leases of that length are in use, too.
             renewals.isInUse(own.maxHoldMillis());
         }
         return residences.lock(engine, LockKeys.of(settings.keyPrefix(), name), fair, own);
     }
 
-    /** Makes the part of several locks that uses the engine. Each lock occurs once, in the order of the names. */
+    /** Makes the {@link SeveralLocks} of a multi-lock: each lock once, in the order of the names. */
     public SeveralLocks several(Collection<String> names, boolean fair, Settings own) {
         SortedSet<String> sorted = new TreeSet<>();
         for (String name : names) {
@@ -279,13 +286,14 @@ public final class LockClient {
         Settings ofPart = own.withResidency(Duration.ZERO);
         List<Sync> parts = new ArrayList<>(sorted.size());
         for (String name : sorted) {
-            // The first locks are renewed while the caller waits for the others: see SeveralLocks.complete.
+            // Renew all locks but the last one even with a fixed lease, since the caller still waits for other locks.
+            // SeveralLocks.complete() ends the renewal.
             parts.add(lock(name, fair, name.equals(sorted.last()) ? ofPart : ofPart.renewed()));
         }
         return new SeveralLocks(parts, own, engine, together);
     }
 
-    /** Makes a Condition of a lock with the given id. */
+    /** Makes the Condition of a lock that has the given id. */
     public RedisCondition condition(Sync sync, String id) {
         return new RedisCondition(conditions, clock, sync, id);
     }
@@ -295,7 +303,10 @@ public final class LockClient {
         return queries;
     }
 
-    /** Returns true if anybody holds the lock, or if another client keeps it: only that client knows its threads. */
+    /**
+     * Returns true if anybody holds the lock. If another client keeps the lock, returns true as well, since only that
+     * client knows whether one of its threads holds the lock.
+     */
     public boolean isLocked(LockKeys keys) {
         if (residences.has(keys)) {
             attempts.checkOpen();
@@ -304,9 +315,13 @@ public final class LockClient {
         return queries.isLocked(keys);
     }
 
-    /** The threads of this client that wait for the lock, or have been granted it and have not returned yet. */
+    /**
+     * The threads of this client that wait for the lock, or that have been granted the lock and whose call has not
+     * returned yet.
+     */
     public Collection<Thread> queuedThreads(LockKeys keys) {
-        // Ask the residences first: a thread moves from a turn to an attempt, so it is found in one of the two.
+        // Read the residences before the attempts: a thread first waits for a turn and then makes an attempt, so it is
+        // found in one of the two.
         Set<Thread> threads = new HashSet<>(residences.queuedThreads(keys));
         queries.addQueuedThreads(keys, threads);
         return threads;
@@ -318,7 +333,7 @@ public final class LockClient {
         return queries.inspect(LockKeys.of(settings.keyPrefix(), name));
     }
 
-    /** The approximate number of locks that this client holds, without those that were lost. */
+    /** The approximate number of locks that this client holds. Lost locks do not count. */
     public long countHeld() {
         return held().count();
     }
@@ -337,7 +352,7 @@ public final class LockClient {
         return holds.all().stream().filter(hold -> losses.isValid(hold) && hold.use() != null);
     }
 
-    /** The names of the locks that calls of this client want. */
+    /** The names of the locks for which calls of this client wait. */
     public SortedSet<String> waitedForNames() {
         SortedSet<String> names = new TreeSet<>();
         residences.waiting().values().forEach(keys -> names.add(keys.name()));
@@ -345,9 +360,9 @@ public final class LockClient {
         return names;
     }
 
-    /** The number of calls of this client that want a lock. */
+    /** The number of calls of this client that wait for a lock. */
     public long countWaitingCalls() {
-        // A thread that has got a turn after a wait may have an attempt as well.
+        // A thread that got a turn after a wait may also have an attempt. Count it once.
         Set<Thread> waiting = residences.waiting().keySet();
         attempts.all().forEach(attempt -> waiting.remove(attempt.owner.thread()));
         return (long) waiting.size() + attempts.count();
@@ -359,7 +374,7 @@ public final class LockClient {
         return new TokenCount(access, attempts).count();
     }
 
-    /** The locks in use whose names match a glob, over all clients. */
+    /** The locks that any client uses and whose names match the glob. */
     public Stream<LockSummary> list(String pattern) {
         attempts.checkOpen();
         return new LockList(access, attempts, queries::inspect).list(pattern);
@@ -370,14 +385,15 @@ public final class LockClient {
         return closing.hasBegun();
     }
 
-    /** Ends everything at once. */
+    /** Closes the client without waiting for holders. */
     public void close() {
         close(0);
     }
 
     /**
-     * Ends everything. Before that, lets holders finish, at most for {@code drainNanos}. A second call returns when the
-     * first has ended, unless its thread is interrupted; the shorter of the two times applies to both calls.
+     * Closes the client, after waiting for holders to finish, for {@code drainNanos} at most. A concurrent second call
+     * waits for the first one, unless the second call's thread is interrupted. Both calls use the shorter of their
+     * times.
      */
     public void close(long drainNanos) {
         closing.run(drainNanos);

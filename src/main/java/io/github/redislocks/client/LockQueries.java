@@ -65,7 +65,10 @@ public final class LockQueries {
         }
     }
 
-    /** Adds the threads that wait for the lock by an attempt, or have been granted it and have not returned yet. */
+    /**
+     * Adds the threads that have an attempt for the lock: they wait for the lock, or have been granted it and their
+     * call has not returned yet.
+     */
     void addQueuedThreads(LockKeys keys, Set<Thread> threads) {
         for (Attempt attempt : attempts.all()) {
             if (attempt.waits && !attempt.isInCondition() && attempt.keys.lock().equals(keys.lock())) {
@@ -111,7 +114,12 @@ public final class LockQueries {
         return true;
     }
 
-    /** If this client has the hold that a request, sent at {@code sentNanos}, has found, ends the hold at once. */
+    /**
+     * Ends the hold at once if it is a hold of this client.
+     *
+     * @param seen the hold as Redis reported it
+     * @param sentNanos when the request was sent to which Redis reported the hold
+     */
     private void endHere(LockKeys keys, Inspections.Held seen, long sentNanos) {
         for (Hold hold : holds.all()) {
             boolean same = hold.attempt == seen.attempt() && hold.owner.id.equals(seen.owner());
@@ -132,13 +140,13 @@ public final class LockQueries {
         try {
             return monitored.run(call, settings.commandTimeoutNanos());
         } catch (RedisException e) {
-            // If the client has been closed, which ends its requests, say that instead.
+            // A close of the client ends its requests: report the close instead of the failed request.
             attempts.checkOpen();
             throw unavailable.notDone(operation, keys, clock.nanoTime() - sent, e);
         }
     }
 
-    /** The owner in this JVM that holds the lock, as far as this client knows, or null. */
+    /** The owner of this client that holds the lock; null if this client has no valid hold of it. */
     @Nullable
     public Owner localOwner(LockKeys keys) {
         for (Hold hold : holds.all()) {

@@ -15,28 +15,30 @@ public final class AcquireFuture<H extends Handle, R> extends EndableFuture<R> {
     private final @Nullable R busy;
 
     /**
-     * Makes a future. Its result is {@code busy} if the lock stays busy; {@code busy} is null if the acquisition waits
-     * for ever.
+     * Makes a future.
+     *
+     * @param resultOf makes the result from the acquired handle
+     * @param busy the result if the lock was busy until the time was over; null if the acquisition has no time limit
      */
     public AcquireFuture(Function<H, R> resultOf, @Nullable R busy) {
         this.resultOf = resultOf;
         this.busy = busy;
     }
 
-    /** The future of an acquisition that waits as long as it takes. */
+    /** The future of an acquisition without a time limit. */
     public static <H extends Handle> AcquireFuture<H, H> waiting() {
         return new AcquireFuture<>(handle -> handle, null);
     }
 
-    /** The future of a try. */
+    /** The future of an acquisition with a time limit. Its result is empty if the lock was busy. */
     public static <H extends Handle> AcquireFuture<H, Optional<H>> trying() {
         return new AcquireFuture<>(Optional::of, Optional.empty());
     }
 
     /**
-     * Makes the action that gives the acquired handle to the caller. The action returns false if the caller has ended
-     * the future, and nobody has the handle. Called before the acquisition begins, so that after an error here no lock
-     * is held.
+     * Makes the action that completes the future with the acquired handle. The action returns false if the caller has
+     * completed the future before; then nobody gets the handle. Call this before the acquisition begins: an error in
+     * this method must not leave a lock that is held.
      */
     BooleanSupplier grantOf(H handle) {
         R result = resultOf.apply(handle);

@@ -21,19 +21,19 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
 
     private final LockClient client;
     private final SeveralLocks several;
-    /** How long to wait for all locks together. */
+    /** The time limit for all locks together. */
     private final WaitLimit limit;
 
     private final AcquireFuture<MultiLockHandle, ?> future;
     private RedisMultiLockHandle handle;
-    /** The action that gives the handle to the caller. */
+    /** The action that completes the future with the handle. */
     private BooleanSupplier grant;
 
     private Held[] had;
     /** How many of the locks have been acquired. */
     private int count;
 
-    /** The acquisitions of parts, which ignore a cancellation once they have ended. */
+    /** The acquisitions of the single locks so far. An acquisition that has ended ignores its cancellation. */
     private final Queue<AsyncAcquisitions.Pending> parts = new ConcurrentLinkedQueue<>();
 
     private volatile boolean cancelled;
@@ -51,7 +51,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
 
     /** Starts to acquire the first lock; returns at once. */
     public void start() {
-        // A user who completes the future does not want the locks any more: cancel the acquisition.
+        // If the user completes the future, the locks are no longer wanted: cancel the acquisition.
         future.onEnd(this::cancel);
         ask();
     }
@@ -109,7 +109,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
             future.busy();
             return;
         }
-        // A lock was lost while this acquisition waited for the others: begin anew with all locks.
+        // A lock was lost while this acquisition waited for the others: start again with all locks.
         handle = new RedisMultiLockHandle(client, several);
         grant = future.grantOf(handle);
         had = new Held[had.length];
@@ -138,7 +138,8 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
 
     private void giveBack() {
         Held[] back = Arrays.copyOf(had, count);
-        // After an error the watchdog releases them: a second call would take them from it.
+        // Reset the count before the release: if the release meets an error, the watchdog releases the locks, and a
+        // second call of this method must not.
         count = 0;
         several.releaseLater(back, 0, released -> {});
     }

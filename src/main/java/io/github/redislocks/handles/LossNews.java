@@ -8,18 +8,19 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The stages that complete when the hold of a handle is lost. The library's stage completes first. Users' code, which
- * may block, gets a separate stage on another thread. This object does not refer to the handle.
+ * Two stages that complete when the hold of a handle is lost. The stage for the library completes first. The stage for
+ * users completes on another thread, since users' code may block. This object must not refer to the handle: the client
+ * keeps it, and would keep the handle with it.
  */
 public final class LossNews {
 
     public final CompletableFuture<LockLost> first = new CompletableFuture<>();
-    /** The users' stage; null until it is first asked for. */
+    /** The stage for users; null before the first call of {@link #forUsers}. */
     private volatile @Nullable CompletionStage<LockLost> forUsers;
 
     /**
-     * The users' stage. All calls return the same one, since each further stage would stay in memory as long as the
-     * handle.
+     * The stage for users. All calls return the same stage, since each further stage would stay in memory as long as
+     * the handle.
      */
     public CompletionStage<LockLost> forUsers(LockClient client) {
         client.listen();

@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 
 /**
  * The common part of the handles of one lock and of several locks: the owner, the stages that complete with a loss, and
- * the end, which happens once.
+ * the release, of which only the first call counts.
  */
 abstract class RedisHandle implements Handle, EarlyNews {
 
@@ -26,31 +26,32 @@ abstract class RedisHandle implements Handle, EarlyNews {
 
     RedisHandle(LockClient client) {
         this.client = client;
-        // The owner refers to this handle weakly, so that the client notices when nobody has the handle any more.
+        // The owner has only a weak reference to this handle, so that the client notices when the user has dropped the
+        // handle.
         this.owner = client.owners.handle(this, news.first::complete);
     }
 
     /** Whether all holds of the handle are valid now. */
     abstract boolean isValid();
 
-    /** For how long all holds are valid from now on; 0 if one is not. */
+    /** The time for which all holds stay valid without a renewal; 0 if one is invalid. */
     abstract long remainingNanos();
 
     /**
-     * Releases all holds. Called once.
+     * Releases all holds. Called at most once.
      *
-     * @param keptMillis how long after its acquisition each lock stays taken; 0 to free it
+     * @param keptMillis for how long, counted from its acquisition, each lock stays taken; 0 to free the locks at once
      * @throws LockLostException if a hold was lost
      */
     abstract void end(long keptMillis);
 
-    /** Checks the time for which the locks stay taken after their release, and returns it in milliseconds. */
+    /** Checks the time for which the locks stay taken, counted from their acquisition; returns it in milliseconds. */
     abstract long checkKept(Duration sinceAcquired);
 
     /**
-     * As {@link #end}, without waiting.
+     * Releases all holds as {@link #end} does, but without waiting.
      *
-     * @param onEnd called with whether all holds were released without a loss
+     * @param onEnd called with true if all holds were released and none was lost
      */
     abstract void endLater(long keptMillis, Consumer<Boolean> onEnd);
 
@@ -136,7 +137,7 @@ abstract class RedisHandle implements Handle, EarlyNews {
     private CompletionStage<Boolean> releaseAsync(long keptMillis) {
         CompletableFuture<Boolean> released = new CompletableFuture<>();
         CompletionStage<Boolean> stage = released.minimalCompletionStage();
-        // Check the stack before `ended` is set: an error after that would leave a hold that nobody can release.
+        // Check the stack before `ended` is set: after a StackOverflowError nobody could release the hold.
         StackSpace.ensure();
         if (ended.compareAndSet(false, true)) {
             endLater(keptMillis, released::complete);

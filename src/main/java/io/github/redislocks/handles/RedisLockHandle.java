@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 public final class RedisLockHandle extends RedisHandle implements LockHandle {
 
     private final Sync sync;
-    /** Null until the lock is acquired. No other object or thread has this handle before that. */
+    /** Null until the lock is acquired. Before that, only the acquiring call has this handle. */
     private volatile @Nullable Hold hold;
 
     public RedisLockHandle(LockClient client, Sync sync) {
@@ -32,13 +32,13 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
         return sync;
     }
 
-    /** Acquires the lock, while the calling thread waits. Empty if the lock was busy. */
+    /** Acquires the lock; the calling thread waits. The result is empty if the lock was busy. */
     public Optional<LockHandle> acquire(WaitLimit limit) throws InterruptedException {
         hold = sync.acquire(handleOwner(), limit);
         return hold == null ? Optional.empty() : Optional.of(this);
     }
 
-    /** Acquires the lock, while no thread waits. */
+    /** Acquires the lock without blocking a thread. */
     public <R> CompletableFuture<R> acquireAsync(WaitLimit limit, AcquireFuture<LockHandle, R> future) {
         BooleanSupplier grant = future.grantOf(this);
         AsyncAcquisitions.Pending pending =
@@ -61,7 +61,7 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
                         future.failed(failure);
                     }
                 });
-        // A user who completes the future does not want the lock any more: cancel the acquisition.
+        // If the user completes the future, the lock is no longer wanted: cancel the acquisition.
         future.onEnd(pending.cancellation);
         return future;
     }
@@ -103,7 +103,7 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
             throw Losses.exception(held);
         }
         if (!valid || isEnded()) {
-            // If it is neither valid nor lost, another thread is just releasing it.
+            // A hold that is neither valid nor lost is being released by another thread.
             throw over();
         }
         return held;
@@ -129,7 +129,7 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
         return held().previousLost;
     }
 
-    /** Names the lock, and says whether it is held, and with which token. Sends no request. */
+    /** Describes the lock: its name, whether it is held, and the token. Sends no request. */
     @Override
     public String toString() {
         String state = isEnded() ? "released" : isValid() ? "held" : "lost: " + hold().lossReason();

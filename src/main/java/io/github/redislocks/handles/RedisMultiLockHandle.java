@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 public final class RedisMultiLockHandle extends RedisHandle implements MultiLockHandle {
 
     private final SeveralLocks several;
-    /** Empty until the locks are acquired. No other object or thread has this handle before that. */
+    /** Empty until the locks are acquired. Before that, only the acquiring call has this handle. */
     private volatile Held[] holds = {};
 
     public RedisMultiLockHandle(LockClient client, SeveralLocks several) {
@@ -24,8 +24,8 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
     }
 
     /**
-     * Acquires the locks, while the calling thread waits. Empty if a lock was busy. Each try is made for a new handle,
-     * which has lost nothing yet.
+     * Acquires the locks; the calling thread waits. The result is empty if a lock was busy. If a lock is lost during
+     * the wait, the method tries again with a new handle, since the old one has reported the loss.
      */
     public static Optional<MultiLockHandle> acquire(LockClient client, SeveralLocks several, WaitLimit limit)
             throws InterruptedException {
@@ -86,7 +86,7 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
 
     @Override
     public void ensureHeld() {
-        // Call this first, so that a loss is reported even after the release.
+        // Check the holds before isEnded(), so that a loss is reported even after the release.
         if (!several.ensureHeld(holds) || isEnded()) {
             throw over();
         }
@@ -103,7 +103,7 @@ public final class RedisMultiLockHandle extends RedisHandle implements MultiLock
         return false;
     }
 
-    /** Names the locks, and says whether they are held. Sends no request. */
+    /** Describes the locks: their names, and whether they are held. Sends no request. */
     @Override
     public String toString() {
         String state = isEnded() ? "released" : isValid() ? "held" : "lost";

@@ -9,30 +9,30 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether a server replies to this client and executes its calls. Silence is an outage for every script, and any reply
- * ends it. A refusal is an outage only for scripts of the same kind, and a success of that kind ends it: a server with
- * full memory renews locks but grants none.
+ * Whether a server replies to this client and executes its calls. There are two sorts of outages. While the server is
+ * silent, no script runs; any reply ends this outage. While the server refuses a kind of scripts, scripts of other
+ * kinds run: a server with full memory renews locks but grants none. A success of the refused kind ends this outage.
  */
 public final class Availability {
 
-    /** The kind of the calls that grant locks and places. */
+    /** The kind of the calls that grant locks and places in the queue. */
     private static final String GIVE = "give";
     /** The kind of the calls that renew locks. */
     private static final String KEEP = "keep";
 
-    /** Notified each time an outage may have started or ended, by several threads at once. */
+    /** Notified each time an outage may have started or ended. Several threads may call it at once. */
     public interface Observer {
 
-        /** The server has not replied since the given time, for the given reason. */
+        /** The server has not replied since {@code sinceNanos}; {@code failure} says why. */
         void away(RedisException failure, long sinceNanos, long now);
 
         /** The server has replied. */
         void answered(long now);
 
-        /** The server did not reply, and other servers have taken over its locks. */
+        /** Other servers have taken over the locks of the server. */
         void replaced(long now);
 
-        /** The server has replied that it cannot execute calls of this kind now. */
+        /** The server has replied that it cannot execute calls of this call's kind now. */
         void refuses(Call call, RedisException failure, long now);
     }
 
@@ -40,7 +40,7 @@ public final class Availability {
     private final long memoryNanos;
     private final long commandTimeoutNanos;
     private final Outage silence;
-    /** Failures of requests whose own timeout was too short to prove that the server is away. */
+    /** Failures of requests whose timeout was too short to prove that the server is away. */
     private final Outage haste;
 
     private final Map<String, Outage> refusals = new ConcurrentHashMap<>();
@@ -50,10 +50,10 @@ public final class Availability {
     private volatile boolean replaced;
 
     /**
-     * Makes the availability of a server that has not been asked yet.
+     * Makes the availability of a server to which no request was sent yet.
      *
      * @param observer notified of outages
-     * @param memoryNanos how long a failure is remembered
+     * @param memoryNanos how long a failure counts
      * @param commandTimeoutNanos how long the server may take to reply
      */
     public Availability(Observer observer, long memoryNanos, long commandTimeoutNanos) {
@@ -64,7 +64,7 @@ public final class Availability {
         this.haste = new Outage(memoryNanos);
     }
 
-    /** The kind of a call. A script that neither grants nor renews is a kind of its own. */
+    /** The kind of a call. Each script that neither grants nor renews is a kind of its own. */
     private static String kind(Call call) {
         Request request = call.request();
         if (request.wantsLock()) {
@@ -81,7 +81,7 @@ public final class Availability {
         observer.answered(now);
     }
 
-    /** Notes the reply to a call; does nothing if the reply is not from a server. */
+    /** Notes the reply to a call. Does nothing if the reply comes from the client itself. */
     public void answered(Call call, Reply reply, long now) {
         if (!reply.is(Reply.UNASKED)) {
             answered(call, now);
@@ -110,15 +110,16 @@ public final class Availability {
         } else {
             boolean busy = failure instanceof RedisException.Unanswered unsent && unsent.busy();
             boolean ranOut = now - sentNanos >= timeoutNanos && timeoutNanos < commandTimeoutNanos;
-            // An unanswered call proves no silence for the time in which other calls were answered.
+            // An unanswered call proves silence only from the last answer to another call on.
             long silentSinceNanos = Math.max(sentNanos, answeredNanos);
             (ranOut || busy ? haste : silence).failed(silentSinceNanos, now);
-            // This is no outage if other calls were answered meanwhile, or if this call had little time.
+            // It is no outage if another call was answered since this one was sent, or if this call had little time.
             boolean isCut = failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
             if (!busy && answeredNanos < sentNanos && (isCut || silence.age(now) >= commandTimeoutNanos)) {
                 observer.away(failure, now - Math.max(silence.age(now), haste.age(now)), now);
                 if (replaced) {
-                    // The server was replaced before this report of its outage, so nobody else reports the end.
+                    // The server was replaced before the report of its outage. Report the end here, since nobody else
+                    // will.
                     observer.replaced(now);
                 }
             }
@@ -127,36 +128,36 @@ public final class Availability {
         failedSentNanos = sentNanos;
     }
 
-    /** Whether Redis refused the call; in a quorum, whether the first master did. */
+    /** Whether Redis refused the call. Of a quorum, the failure of its first master decides. */
     private static boolean isRefusal(RedisException failure) {
         return failure instanceof RedisException.Refused || failure.getCause() instanceof RedisException.Refused;
     }
 
-    /** Notes that other servers have taken over the locks of this one. */
+    /** Notes that other servers have taken over the locks of this server. */
     public void replaced(long now) {
         replaced = true;
         observer.replaced(now);
     }
 
-    /** Forgets everything, since the address belongs to another server now. */
+    /** Forgets all outages, since another server has the address now. */
     public void forget() {
         silence.end();
         haste.end();
         refusals.clear();
     }
 
-    /** How long the server has not replied; 0 if it replies, or if no request has waited long enough to know. */
+    /** How long the server has been silent; 0 if it replies, or if no request has waited long enough to know. */
     public long silence(long now) {
         long hasty = haste.age(now);
         return Math.max(silence.age(now), hasty < commandTimeoutNanos ? 0 : hasty);
     }
 
-    /** How long the server has granted no locks and no places; 0 if it does. */
+    /** How long the server has not granted locks and places; 0 if it grants them. */
     public long age(long now) {
         return age(GIVE, now);
     }
 
-    /** How long the server has not executed calls of this kind; 0 if it does. */
+    /** How long the server has not executed calls of this call's kind; 0 if it executes them. */
     public long age(Call call, long now) {
         return age(kind(call), now);
     }
@@ -171,22 +172,19 @@ public final class Availability {
         return answeredNanos >= nanos;
     }
 
-    /**
-     * Whether a request that was sent after {@code sinceNanos} has failed. Failures of earlier requests say nothing
-     * about a call that began then.
-     */
+    /** Whether a request that was sent after {@code sinceNanos} has failed. */
     public boolean failedSince(long sinceNanos) {
         return failedSentNanos > sinceNanos;
     }
 
-    /** Whether any outage of the server is not over. */
+    /** Whether the server has an outage of any kind. */
     public boolean isInTrouble(long now) {
         return silence.age(now) > 0
                 || haste.age(now) > 0
                 || refusals.values().stream().anyMatch(refusal -> refusal.age(now) > 0);
     }
 
-    /** The last failure because of which no lock can be acquired, or null if nothing has failed. */
+    /** The last failure that says why no lock can be acquired; null if there is none. */
     @Nullable
     public RedisException cause() {
         return cause;

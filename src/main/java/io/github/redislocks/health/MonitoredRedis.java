@@ -20,10 +20,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** Runs scripts and notes, for each server, whether it answers and whether enough of its replicas confirm writes. */
+/** Runs scripts. Notes for each server whether it answers, and whether enough of its replicas confirm writes. */
 public final class MonitoredRedis {
 
-    /** The address for a key that has no server. */
+    /** Stands for the address of the server of a key that has no server. */
     private static final String NOBODY = "";
 
     private final Settings settings;
@@ -34,10 +34,10 @@ public final class MonitoredRedis {
     private final ConcurrentMap<String, Availability> servers = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Outage> replications = new ConcurrentHashMap<>();
     private final OutageReporter outages;
-    /** How many failed requests were sent again. Not a LongAdder, since that allocates. */
+    /** How many failed requests were sent again. An AtomicLong, since a LongAdder allocates memory. */
     private final AtomicLong retries = new AtomicLong();
 
-    /** A key that had no master, until it has one. */
+    /** A key that has, or recently had, no master; null if there is none. */
     private final AtomicReference<@Nullable String> orphan = new AtomicReference<>();
 
     private volatile boolean silent = true;
@@ -53,9 +53,7 @@ public final class MonitoredRedis {
         this.outages = new OutageReporter("Redis", redis::address, () -> silent, events);
     }
 
-    /**
-     * Runs a script, and notes whether Redis replies to each of its requests. Sends nothing if there is no time left.
-     */
+    /** Runs a script, and notes whether Redis replies to each of its requests. Sends no request if no time is left. */
     public Reply run(Call call, long timeoutNanos) {
         return calls.run(call, timeoutNanos);
     }
@@ -112,12 +110,12 @@ public final class MonitoredRedis {
         } else if (orphan.get() != null) {
             adopt();
         }
-        // In the usual case get() finds it, without a lambda or a lock.
+        // Try get() first: it needs neither a lambda nor a lock.
         Availability known = servers.get(server);
         return known != null ? known : servers.computeIfAbsent(server, this::unknown);
     }
 
-    /** Ends the outage of a missing master if the key that had none has one by now. */
+    /** If {@link #orphan} has a master by now, ends the outage of the missing master. */
     private void adopt() {
         String key = orphan.get();
         if (key != null && !redis.serverOf(key).equals(NOBODY) && orphan.compareAndSet(key, null)) {
@@ -129,8 +127,8 @@ public final class MonitoredRedis {
     }
 
     private Availability unknown(String server) {
-        // If there is one server at a time, all servers share a reporter: a reply of the next server ends the outage of
-        // the previous one.
+        // Without a cluster there is one server at a time, and all servers share a reporter: a reply of the next server
+        // ends the outage of the previous one.
         OutageReporter reporter =
                 redis.hasOneSlot() ? outages : new OutageReporter("Redis", () -> server, () -> silent, events);
         return new Availability(reporter, memoryNanos(), settings.commandTimeoutNanos());
@@ -146,7 +144,7 @@ public final class MonitoredRedis {
         silent = true;
     }
 
-    /** Notes that calls go to another server now. Forgets failures from the time without a master. */
+    /** Notes that calls go to another server now. Forgets the failures of calls that found no master. */
     public void moved() {
         long now = clock.nanoTime();
         if (redis.hasOneSlot()) {
@@ -154,7 +152,7 @@ public final class MonitoredRedis {
             if (ofNobody != null) {
                 ofNobody.forget();
             }
-            // A server without an outage can be forgotten: its next call adds it again.
+            // Remove servers without an outage: the next call to such a server adds it again.
             servers.values().removeIf(server -> !server.isInTrouble(now));
         } else {
             // Drop only the masters that are gone, and tell the listeners that their outages are over.
@@ -191,7 +189,10 @@ public final class MonitoredRedis {
         return hasOneSlot;
     }
 
-    /** Notes that a script with the keys of several locks was refused: the server may allow only one slot. */
+    /**
+     * Notes that a script with the keys of several locks failed. If the failure says that a script may name only keys
+     * of one slot, no such script is sent again.
+     */
     public void refused(RedisException failure) {
         String text = String.valueOf(failure.getMessage());
         if (hasOneSlot && text.contains("CROSSSLOT")) {
@@ -206,8 +207,8 @@ public final class MonitoredRedis {
     }
 
     /**
-     * Whether enough replicas have confirmed a write; without their confirmation the write does not count. Notes the
-     * result.
+     * Returns whether enough replicas have confirmed a write, and notes the result. A write that too few have confirmed
+     * does not count.
      */
     public boolean isAcknowledged(String key, Reply reply, long sentNanos) {
         if (settings.replicaAcks() == 0) {
@@ -237,7 +238,7 @@ public final class MonitoredRedis {
                         tooFew(reply)));
     }
 
-    /** The outage that lasts while too few replicas of a key's server confirm holds. */
+    /** The outage of the replicas of a key's server. It lasts while too few of them confirm writes. */
     public Outage replication(String key) {
         return replications.computeIfAbsent(redis.serverOf(key), server -> new Outage(memoryNanos()));
     }

@@ -1,6 +1,6 @@
 package io.github.redislocks.health;
 
-/** The time since which requests have failed. Failures far apart are not one outage. */
+/** The time since which requests have failed. If the time between two failures is long, they are two outages. */
 public final class Outage {
 
     private final long memoryNanos;
@@ -28,7 +28,7 @@ public final class Outage {
 
     /** How long the outage has lasted; 0 if there is none. */
     public long age(long now) {
-        // Read the last failure before the start, since failed() writes the start first.
+        // Read the last failure before the start: failed() writes them in the other order.
         long last = lastFailureNanos;
         long since = sinceNanos;
         return since == 0 || now - last > memoryNanos ? 0 : Math.max(1, now - since);

@@ -15,8 +15,8 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * Reports to the log and to the listeners that a server does not reply and that it replies again, and logs refusals.
- * Limits how often it logs.
+ * Reports outages of a server, and their ends, to the log and to the listeners. Also logs refusals. Limits how often it
+ * logs.
  */
 public final class OutageReporter implements Availability.Observer {
 
@@ -34,16 +34,16 @@ public final class OutageReporter implements Availability.Observer {
     private volatile String failure = "";
 
     private final LogLimiter outage = new LogLimiter();
-    /** Guards the reports, so that listeners get the start of an outage before its end. */
+    /** Held during each report, so that listeners learn of the start of an outage before its end. */
     private final ReentrantLock reporting = new ReentrantLock();
-    /** When a refusal was last logged, by its kind, which is the first word of the server's error. */
+    /** When a kind of refusal was last logged. The kind is the first word of the server's error. */
     private final ConcurrentMap<String, Long> refusalsLoggedNanos = new ConcurrentHashMap<>();
 
     /**
-     * Reports about one server, or about servers that replace each other.
+     * Makes the reporter of one server, or of servers that replace each other.
      *
-     * @param what the subject of the log entries' sentences
-     * @param silent whether failures are not reported: before the client has connected, and once it closes
+     * @param what the subject of the sentences in the log
+     * @param silent returns true while outages are not reported: before the client has connected, and once it closes
      * @param events notifies the user's listeners
      */
     public OutageReporter(String what, Supplier<String> address, BooleanSupplier silent, EventNotifier events) {
@@ -100,7 +100,7 @@ public final class OutageReporter implements Availability.Observer {
     /**
      * Reports the end of an outage, if its start was reported.
      *
-     * @param entry logs the end, given the server and the time in ms
+     * @param entry logs the end, given the server's address and the duration in ms
      */
     private void reportEnd(long now, BiConsumer<String, Long> entry) {
         reporting.lock();
@@ -124,7 +124,7 @@ public final class OutageReporter implements Availability.Observer {
     /** Logs that the server refuses the named operation. */
     public void refuses(String what, RedisException failure, long now) {
         String text = String.valueOf(failure.getMessage());
-        // MonitoredRedis logs CROSSSLOT, since it also reacts to it: from then on holds are renewed one by one.
+        // MonitoredRedis logs a CROSSSLOT error, after which holds are renewed one by one.
         if (silent.getAsBoolean() || text.contains("CROSSSLOT") || !isNewRefusal(text, now)) {
             return;
         }

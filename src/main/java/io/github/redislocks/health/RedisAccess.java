@@ -7,9 +7,9 @@ import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Settings;
 
 /**
- * The parts of a client that an acquisition needs to ask Redis for a lock and to explain a failure.
+ * The parts of a client that an acquisition needs in order to ask Redis for a lock, and to explain a failure.
  *
- * @param settings of the client
+ * @param settings the client's settings
  * @param redis the servers
  * @param epoch counts the failovers
  * @param serverTimes computes the deadlines of requests

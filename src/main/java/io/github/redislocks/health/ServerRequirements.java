@@ -14,13 +14,13 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The properties of a server that a client checks when it connects. The client refuses a server that cannot grant locks
- * at once, not at the first contention, and logs a warning about a server that is not safe. A property that the server
- * does not report counts as fine.
+ * The properties of a server, which a client checks when it connects. So the client refuses a server that cannot grant
+ * locks at the start, instead of failing at the first contention, and logs a warning about a server that is not safe. A
+ * property that the server does not report counts as good.
  */
 public final class ServerRequirements {
 
-    /** The possible error of the start that is computed from the uptime, which a server reports in whole seconds. */
+    /** The greatest error of the computed start of a server: the server reports its uptime in whole seconds. */
     private static final long START_ERROR_MICROS = 2_000_000;
 
     private static final int LEAST_MAJOR = 6;
@@ -47,32 +47,32 @@ public final class ServerRequirements {
     }
 
     /**
-     * The version that the server reports, followed by the version of Valkey; "of an unknown version" if it reports
-     * none.
+     * The version that the server reports, with the version of Valkey if there is one; "of an unknown version" if it
+     * reports none.
      */
     public String version() {
         return version.isEmpty() ? "of an unknown version" : version;
     }
 
-    /** The id of this start of this server; empty if the server reports none. */
+    /** The run id, which a server changes with each start; empty if the server reports none. */
     public String runId() {
         return answer.text(6);
     }
 
-    /** Whether a script may name keys of one slot only, as far as the server reports it. */
+    /** Whether the server reports that a script may name only keys of one slot. */
     public boolean hasSlots() {
         return answer.text(7).equals("1");
     }
 
-    /** Whether a node of a cluster replied that the key is on another node. */
+    /** Whether the failure is a cluster node's reply that the key is on another node. */
     public static boolean isElsewhere(@Nullable RedisException failure) {
         return failure instanceof RedisException.Refused
                 && String.valueOf(failure.getMessage()).startsWith("MOVED");
     }
 
     /**
-     * Why a server that enforces the slots of a cluster can grant no locks; null if it has all slots itself or is a
-     * proxy that forwards calls.
+     * Why a server that enforces the slots of a cluster cannot grant all locks; null if the server has all slots, or is
+     * a proxy that forwards calls.
      */
     public static @Nullable String objectionToSlots(Redis redis, String keyPrefix, long timeoutNanos) {
         for (Outcome outcome : redis.runAll(Inspections.checkSlots(keyPrefix), timeoutNanos)) {
@@ -83,7 +83,7 @@ public final class ServerRequirements {
         return null;
     }
 
-    /** The objection to a server that is one of several nodes of a cluster. */
+    /** The objection to a server that is only one of the nodes of a cluster. */
     public static String tooSmall(String address) {
         return "Redis at " + address
                 + " is one node of a cluster, and other nodes have most locks. Connect to the cluster:"
@@ -94,23 +94,26 @@ public final class ServerRequirements {
         return answer.text(1).equals("slave") || refused().says("READONLY");
     }
 
-    /** Whether the server has been a replica since it started, as far as it reports it. */
+    /** Whether the server reports that it has been a replica since it started. */
     public boolean wasPromoted() {
         return !answer.text(8).equals("-1");
     }
 
-    /** The earliest time at which the server may have started, by its own clock; now if it does not report it. */
+    /**
+     * The earliest time, by the server's clock, at which the server may have started; its present time if it does not
+     * report its start.
+     */
     public long startedMicros() {
         String startedMicros = answer.text(9);
         return startedMicros.isEmpty() ? nowMicros() : Long.parseLong(startedMicros);
     }
 
-    /** Whether the server ran at {@code micros}, by its own clock, as far as it reports that. */
+    /** Whether the server, by its report, ran at {@code micros}, a time of its own clock. */
     public boolean ranAt(long micros) {
         return startedMicros() < micros - START_ERROR_MICROS;
     }
 
-    /** The time of the server when it replied. */
+    /** The server's time in its reply. */
     public long nowMicros() {
         return answer.number(answer.values().size() - 1);
     }
@@ -149,7 +152,7 @@ public final class ServerRequirements {
         return null;
     }
 
-    /** Tries to subscribe, which no script can test; returns a warning, or null. */
+    /** Tries to subscribe, since no script can test that; returns a warning, or null. */
     public static @Nullable String warningOfSubscribing(Redis redis, String channel, long timeoutNanos) {
         try {
             redis.subscribe(channel, timeoutNanos).close();
@@ -161,12 +164,12 @@ public final class ServerRequirements {
                             + " can be acquired, but a call that has to wait for another client's lock fails. Grant"
                             + " +subscribe and that channel, as docs/redis.md lists under \"Rights\".";
         } catch (RedisException later) {
-            // If the server does not answer now, the mailbox will subscribe when a thread waits.
+            // No warning if the server does not answer now: the mailbox will subscribe when a thread waits.
             return null;
         }
     }
 
-    /** Why the server cannot notify this user of deleted locks; null if it can. */
+    /** Why the server cannot notify this client of deleted locks; null if it can. */
     public static @Nullable String objectionToWatching(Redis redis, String channel, long timeoutNanos) {
         try {
             redis.watch(channel, key -> {}, timeoutNanos).close();

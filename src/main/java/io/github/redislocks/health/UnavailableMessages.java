@@ -11,7 +11,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import org.jspecify.annotations.Nullable;
 
-/** Creates the exceptions that say why Redis did not execute a call, and what to do about it. */
+/** Creates the exceptions for calls that Redis did not execute. Their messages say why, and what to do about it. */
 public final class UnavailableMessages {
 
     private final Settings settings;
@@ -22,7 +22,7 @@ public final class UnavailableMessages {
         this.redis = redis;
     }
 
-    /** An operation on a lock, with the text of its failure and of the consequence for the caller. */
+    /** An operation on a lock, with the text for its failure and for the consequence. */
     public enum Operation {
         REENTRY("was not entered once more", "The calling thread still holds it, as often as before."),
         AWAIT(
@@ -46,7 +46,11 @@ public final class UnavailableMessages {
         return LockUnavailableException.builder(reason, redis.address(), text).lockName(keys.name());
     }
 
-    /** The reason of a failure; null means that there was no reply in time. */
+    /**
+     * The reason of a failure.
+     *
+     * @param cause the failure of the request; null if there was no reply in time
+     */
     public static Reason reasonOf(@Nullable RedisException cause) {
         if (cause instanceof RedisException.Refused) {
             return Reason.REFUSED;
@@ -71,14 +75,14 @@ public final class UnavailableMessages {
                 .build();
     }
 
-    /** For an attempt that waited until an outage had lasted too long. */
+    /** For an acquisition that waited until an outage had lasted too long. */
     public LockUnavailableException notServed(Attempt attempt, long triedNanos, @Nullable RedisException cause) {
         return attempt.isFromCondition()
                 ? notBack(attempt.keys, triedNanos, cause)
                 : notAcquired(attempt.keys, triedNanos, attempt.mayExistInRedis(), cause);
     }
 
-    /** For an await that failed to release the lock or to acquire it again. */
+    /** For an {@code await()} that could not release the lock, or not acquire it again. */
     public LockUnavailableException notBack(LockKeys keys, long triedNanos, @Nullable RedisException cause) {
         return notDone(Operation.AWAIT, keys, triedNanos, cause);
     }
@@ -105,7 +109,7 @@ public final class UnavailableMessages {
                 .build();
     }
 
-    /** For an acquisition too soon after masters of a quorum had started. */
+    /** For an acquisition too soon after the start of some masters of a quorum. */
     public LockUnavailableException notYet(LockKeys keys, boolean mayExist, RedisException.Unready cause) {
         String what = "was not acquired: at Redis at " + redis.address() + " " + cause.getMessage()
                 + ". lock() waits for them. Try again then, or wait longer; set restartDelay to"
@@ -116,7 +120,7 @@ public final class UnavailableMessages {
                 .build();
     }
 
-    /** For an acquisition that was released again, since too few replicas had confirmed it. */
+    /** For an acquisition that too few replicas confirmed, so that the lock was released again. */
     public LockUnavailableException notAcknowledged(
             LockKeys keys, long triedNanos, boolean mayExist, RedisException.Unacknowledged cause) {
         String what = "was not acquired" + why(keys, "What Redis had granted has been released.", triedNanos, cause);
@@ -154,7 +158,9 @@ public final class UnavailableMessages {
                 .build();
     }
 
-    /** Whether a key has another type than the scripts expect, or a value that is no number. */
+    /**
+     * Whether the refusal says that a key has another type than the scripts expect, or a value that is not a number.
+     */
     private static boolean isOfForeignKey(RedisException.Refused refusal) {
         return refusal.says("WRONGTYPE") || String.valueOf(refusal.getMessage()).contains("attempt to ");
     }

@@ -3,15 +3,15 @@ package io.github.redislocks.quorum;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A circuit breaker for one node of a quorum: while the node is down, one call at a time probes it, with exponential
- * backoff; all other calls fail fast, which bounds the number of calls that wait for the node.
+ * A circuit breaker for one node of a quorum. While the node is down, one call at a time probes it, with exponential
+ * backoff, and all other calls fail at once. So few calls wait for a node that is down.
  */
 public final class CircuitBreaker {
 
     private static final long MIN_PAUSE_NANOS = 10_000_000;
     private static final long MAX_PAUSE_NANOS = 500_000_000;
 
-    /** The time by which the current probe has to report its result; 0 if there is none. */
+    /** The time by which the current probe has to report its result; 0 if there is no probe. */
     private final AtomicLong probedUntilNanos = new AtomicLong();
 
     private volatile long pauseNanos;
@@ -19,8 +19,9 @@ public final class CircuitBreaker {
     private volatile String lastFailure = "";
 
     /**
-     * Whether a call may ask the node now. The call reports its result by {@link #answered}, {@link #failed} or
-     * {@link #unknown}. If an error prevents the report, the next probe may start once the time of this one is over.
+     * Whether a call may ask the node now. A call that may ask reports its result by {@link #answered}, {@link #failed}
+     * or {@link #unknown}. If an error prevents the report, the next probe may start once the time of this call is
+     * over.
      *
      * @param leftNanos how much time the call has
      */
@@ -62,17 +63,20 @@ public final class CircuitBreaker {
         endProbe();
     }
 
-    /** Why calls fail fast. */
+    /** Why calls fail at once: the text of the failure. */
     public String why() {
         return lastFailure + " (a moment ago)";
     }
 
-    /** Whether a probe has been due for long, and no call with enough time for one came. */
+    /** Whether a probe has been due for long, since no call came that had enough time for one. */
     boolean isOverdue(long now) {
         return pauseNanos != 0 && now - notBeforeNanos >= MAX_PAUSE_NANOS;
     }
 
-    /** Notes that a probe had no time to learn anything. An overdue probe is overdue again after the longest pause. */
+    /**
+     * Notes that a probe had too little time for a result. If the probe was overdue, the next one is overdue after the
+     * longest pause.
+     */
     public void unknown(long now) {
         if (isOverdue(now)) {
             notBeforeNanos = now;

@@ -9,8 +9,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A poll that shows the holder of a lock: the owner that a majority of the nodes names. It does not show a candidate
- * for votes.
+ * A poll that finds the holder of a lock: the owner that a majority of the nodes names. An owner that has fewer votes
+ * is a candidate, not the holder.
  */
 public final class InspectPoll extends Poll {
 
@@ -20,10 +20,10 @@ public final class InspectPoll extends Poll {
     private final int ofHolder;
 
     /**
-     * @param held the code of a reply that names a holder
-     * @param names how many of the first values identify the holder
-     * @param ofHolder how many of the first values describe the holder; the others are merged from the node that knows
-     *     most
+     * @param held the code of the replies that name a holder
+     * @param names the number of values, from the first on, that identify the holder
+     * @param ofHolder the number of values, from the first on, that describe the holder. The other values come from the
+     *     node that knows most of them
      */
     public InspectPoll(int nodes, Call call, String held, int names, int ofHolder) {
         super(nodes);
@@ -47,8 +47,8 @@ public final class InspectPoll extends Poll {
                     .filter(other -> named(other).equals(named(reply)))
                     .toList();
             if (same.size() >= majority) {
-                // Take the reply with the most re-entries: a master that gave its vote late, to a renewal, has not
-                // counted them.
+                // Take the reply with the highest hold count: a node that gave its vote late, to a renewal, has not
+                // counted the re-entries.
                 Comparator<Reply> holds = Comparator.comparingLong(other -> ofHolder > 1 ? other.number(1) : 0);
                 return Result.of(merged(Collections.max(same, holds), answers));
             }

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** A poll for a change on all nodes of a quorum, which counts once a majority has made it. */
+/** A poll that makes the same change on all nodes of a quorum. The change counts once a majority has made it. */
 public class MajorityPoll extends Poll {
 
     /** Makes a poll that waits for the answers of all nodes. */
@@ -26,10 +26,10 @@ public class MajorityPoll extends Poll {
     private final long patienceNanos;
 
     /**
-     * @param call the call, the same for all nodes
-     * @param yes the codes of a reply that confirms the change
-     * @param success the code of the answer to the client once a majority confirms; the answer is GONE once no majority
-     *     can
+     * @param call the call, which is the same for all nodes
+     * @param yes the codes of the replies that confirm the change
+     * @param success the code of the answer to the client if a majority confirms the change. If no majority can confirm
+     *     it any more, the answer is GONE
      */
     public MajorityPoll(int nodes, Call call, Set<String> yes, String success, long patienceNanos) {
         super(nodes);
@@ -59,9 +59,9 @@ public class MajorityPoll extends Poll {
             return Result.of(new Reply(success, List.of(), answers.resent()));
         }
         int gone = answers.count("GONE") + answers.count("STALE");
-        // Of the votes for others, count only those of the candidate that has the most: a candidate without a majority
-        // will withdraw its votes. A master that has just started (YOUNG) counts as no answer, unless a majority has
-        // just started.
+        // Of the votes for other candidates, count only the votes of the candidate that has the most: the others will
+        // withdraw theirs. A server that has just started answers YOUNG. That counts as no answer, unless a majority
+        // answers YOUNG.
         if (gone + answers.mostTaken() >= majority || answers.count("YOUNG") >= majority) {
             return Result.of(new Reply("GONE", List.of(), answers.resent()));
         }

@@ -11,36 +11,38 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Questions that are sent to one node together, until each poll has its outcome.
+ * Questions that are sent to one node together. A batch lives until the poll of each question has its outcome.
  *
  * <pre>
  * quickly: the thread that starts the batch sends it and does not wait; the reader of all nodes receives the answers
- * slowly:  a thread of the node sends it and waits, and may connect: without a quick connection, or after it broke; if
- *          the node does not answer, is new or is another server than before; and for requests that ran too late
+ * slowly:  a thread of the node sends it and waits, and may connect. This way is used
+ *          - without a quick connection, or after that connection broke
+ *          - if the node does not answer, is new, or is another server than before
+ *          - for requests that ran too late
  * </pre>
  *
- * <p>One thread at a time has a batch. Whatever a step throws, the {@link QuorumNode} calls {@link #answerRest} for the
- * questions that are left.
+ * <p>One thread at a time uses a batch. If that thread meets an error, the {@link QuorumNode} calls {@link #answerRest}
+ * for the questions that have no answer.
  */
 final class NodeBatch {
 
     private final QuorumNode node;
     private final boolean background;
-    /** The questions that may still have to be answered. */
+    /** The questions that may still be without an answer. */
     private List<NodeQuestion> open;
 
     private long sentNanos;
-    /** The time for the answers: the longest that any open question allowed when the batch was sent. */
+    /** How long to wait for the answers: the longest time that any question allowed when the batch was sent. */
     private long timeoutNanos;
 
-    /** Makes a batch of these questions. The caller may add questions until it starts the batch. */
+    /** Makes a batch. The caller may add questions to the list until it starts the batch. */
     NodeBatch(QuorumNode node, List<NodeQuestion> questions, boolean background) {
         this.node = node;
         this.open = questions;
         this.background = background;
     }
 
-    /** Answers the questions that need not be sent any more; returns whether any are left. */
+    /** Answers the questions that need not be sent any more; returns true if other questions are left. */
     boolean isWanted() {
         long now = System.nanoTime();
         List<NodeQuestion> wanted = new ArrayList<>(open.size());
@@ -49,7 +51,7 @@ final class NodeBatch {
                 continue;
             }
             if (!question.poll.concerns(node)) {
-                // The answer to a vote that was under way has made this question needless.
+                // Since the question was asked, the answer to a vote has made it needless.
                 question.answerUnasked(node);
             } else if (question.startTime(now)) {
                 wanted.add(question);
@@ -71,10 +73,13 @@ final class NodeBatch {
         return node.redis.submit(server, requests, timeoutNanos, receiver);
     }
 
-    /** Gives the polls their outcomes; returns false if a thread of the node must do more for one of them first. */
+    /**
+     * Gives the polls their outcomes. Returns false, and gives none, if a thread of the node must do more for one of
+     * the questions first.
+     */
     boolean answerQuickly(@Nullable List<Outcome> outcomes) {
         if (outcomes == null || !node.health.isSound()) {
-            // The node may have become sound again, which has to be logged, and logging may take long.
+            // If the node has become sound again, that has to be logged, which may take long.
             return false;
         }
         for (Outcome outcome : outcomes) {
@@ -93,8 +98,8 @@ final class NodeBatch {
     }
 
     /**
-     * Sends the questions and waits for the answers. The time of the questions starts now, however long this thread
-     * took to start.
+     * Sends the questions and waits for the answers. The time that each poll allows the node starts now, however long
+     * this thread took to start.
      */
     void askSlowly() {
         if (isWanted()) {
@@ -112,21 +117,21 @@ final class NodeBatch {
         }
     }
 
-    /** Runs a first pass, and then a second one with the questions that the first pass returns. */
+    /** Makes a first pass, and a second one with the questions that the first pass returns. */
     private void slowly(Supplier<List<NodeQuestion>> first) {
         long timeout = leftNanos(System.nanoTime());
         try {
             open = first.get();
             long left = leftNanos(System.nanoTime());
             if (!open.isEmpty() && left > 1) {
-                // There are two reasons to ask again. The requests were late: the answers contained the server's time,
-                // so the next requests are not late. Or another server answered: it is checked first.
+                // These requests changed nothing, for one of two reasons. They ran too late: the answers contain the
+                // server's time, so the next requests are in time. Or another server answered: check that server first.
                 node.server.checkOnce(left);
                 open = pass();
             }
             answerAll(Outcome.of(new Reply("LATE", List.of())));
         } catch (RedisException e) {
-            // While an objection stands, the server is not asked, so the failure says nothing about its health.
+            // A server with an objection was not asked, so the failure says nothing about its health.
             boolean asked = node.server.objection() == null;
             if (asked) {
                 node.health.note(List.of(Outcome.of(e)), timeout);
@@ -137,14 +142,14 @@ final class NodeBatch {
         }
     }
 
-    /** Answers the questions that are open. */
+    /** Answers all questions that have no answer yet. */
     void answerAll(Outcome outcome) {
         for (NodeQuestion question : open) {
             question.answer(node, outcome);
         }
     }
 
-    /** Answers the questions that an error has left open: their requests may have run. */
+    /** Answers the questions that an error has left without an answer. Their requests may have run. */
     void answerRest() {
         for (NodeQuestion question : open) {
             if (!question.isAnswered()) {
@@ -156,7 +161,7 @@ final class NodeBatch {
         }
     }
 
-    /** The longest time that any open question allows for its answer; a nanosecond at least. */
+    /** The longest time that any question still allows for its answer; a nanosecond at least. */
     private long leftNanos(long now) {
         long longest = 1;
         for (NodeQuestion question : open) {
@@ -165,7 +170,9 @@ final class NodeBatch {
         return longest;
     }
 
-    /** The requests. On a quick connection, they do not name the server: the connection leads to the right one. */
+    /**
+     * The requests. On a quick connection they need not name the server, since that connection leads to a known server.
+     */
     private List<Call> requests(boolean quickly) {
         sentNanos = System.nanoTime();
         timeoutNanos = leftNanos(sentNanos);
@@ -179,8 +186,8 @@ final class NodeBatch {
     }
 
     /**
-     * The first pass of questions that were not sent. If the node must not be asked now, fails them; throws if the node
-     * cannot be part of a quorum.
+     * The first pass of questions that were not sent yet. If the node must not be asked now, the questions fail. Throws
+     * if the node cannot be part of a quorum.
      */
     private List<NodeQuestion> checkedPass() {
         long now = System.nanoTime();
@@ -193,7 +200,7 @@ final class NodeBatch {
         return pass();
     }
 
-    /** Sends the open questions, and returns those to send again, since the answers showed more about the server. */
+    /** Sends the questions; returns those whose request changed nothing and is to be sent again. */
     private List<NodeQuestion> pass() {
         List<Call> requests = requests(false);
         return settled(
@@ -210,7 +217,7 @@ final class NodeBatch {
         }
     }
 
-    /** Gives the polls their outcomes, and returns the questions to send once more. */
+    /** Gives the polls their outcomes; returns the questions whose request changed nothing and is to be sent again. */
     private List<NodeQuestion> settled(List<Outcome> outcomes) {
         node.health.note(outcomes, timeoutNanos);
         outcomes.forEach(this::learn);
@@ -244,10 +251,10 @@ final class NodeBatch {
             node.server.doubt();
         } else if (reply != null && answer.hasTime()) {
             node.server.answered(reply.now());
-            // Count from the sending, but at most LATE_MARGIN_NANOS back. An estimate that was ahead of the server's
-            // clock by more than the margin would let a request run after this client believes that the request
-            // cannot. An estimate that is behind does less harm: at worst a request is refused as late, and sent
-            // again.
+            // The server's time was read between the sending and now. Assume the sending, but not more than
+            // LATE_MARGIN_NANOS ago. An estimate of the server's clock that was too far ahead could let a request run
+            // after this client relies on its having expired. An estimate that is behind does less harm: at worst a
+            // request is refused as late, and sent again.
             node.time.saw(reply, Math.max(sentNanos, System.nanoTime() - QuorumServer.LATE_MARGIN_NANOS));
         }
     }

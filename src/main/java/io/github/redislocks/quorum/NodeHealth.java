@@ -15,7 +15,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether one master of a quorum answers, judged by the outcomes of its calls. Decides whether to ask the master, and
+ * Whether one node of a quorum answers, judged by the outcomes of its calls. Decides whether the node may be asked, and
  * logs its outages.
  */
 final class NodeHealth {
@@ -29,11 +29,11 @@ final class NodeHealth {
     private final OutageReporter news;
     private final BackgroundLog log;
     private final long awayNanos;
-    /** A call with less time than this says nothing about the health of the node. */
+    /** The failure of a call that had less time than this says nothing about the health of the node. */
     private final long littleNanos;
 
     /**
-     * @param awayNanos an unanswered call with less time than this is no outage
+     * @param awayNanos the failure of a call that had less time than this is no outage
      * @param closing whether the quorum is closing, so that failures are no longer logged
      */
     NodeHealth(Supplier<String> address, long awayNanos, BooleanSupplier closing, Threads threads) {
@@ -50,26 +50,27 @@ final class NodeHealth {
         log.await(limit);
     }
 
-    /** Whether no call has failed since the last answer. */
+    /** Returns true if no call has failed since the last answer. */
     boolean isSound() {
         return reachability.isClosed();
     }
 
     /**
-     * As {@link CircuitBreaker#enter}. A call with too little time mostly learns nothing, and a node that hangs stores
-     * each request. So such a call may not probe a node that is down, unless no other call has probed it for long.
+     * Whether a call may ask the node now, as in {@link CircuitBreaker#enter}. A call with little time may probe a node
+     * that is down only if no other call has done so for long: such a probe mostly has no result, and a node that hangs
+     * stores its request.
      */
     boolean enter(long now, long leftNanos) {
         boolean mayAsk = leftNanos >= littleNanos || isSound() || reachability.isOverdue(now);
         return mayAsk && reachability.enter(now, leftNanos);
     }
 
-    /** Why calls fail fast. */
+    /** Why calls fail at once. */
     String why() {
         return reachability.why();
     }
 
-    /** Notes that a call learned nothing about the node. */
+    /** Notes that a call that might ask the node has no result. */
     void unknown() {
         reachability.unknown(System.nanoTime());
     }
@@ -80,7 +81,7 @@ final class NodeHealth {
         news.answered(System.nanoTime());
     }
 
-    /** Judges the node by the outcomes of calls that were sent together. */
+    /** Notes the outcomes of calls that were sent together. */
     void note(List<Outcome> outcomes, long timeoutNanos) {
         boolean answers = false;
         for (Outcome outcome : outcomes) {
@@ -109,7 +110,7 @@ final class NodeHealth {
         return failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
     }
 
-    /** The failure with the node's name in its message. */
+    /** The failure, with the node's address in its message. */
     RedisException named(RedisException failure) {
         String text = String.valueOf(failure.getMessage());
         if (failure instanceof RedisException.Unanswered unanswered) {

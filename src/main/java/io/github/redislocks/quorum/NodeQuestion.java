@@ -7,15 +7,15 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The question of one poll to one node, until the poll has the outcome. Only the thread that has the question's batch
- * changes the question. Two questions are never equal.
+ * The question of one poll to one node. It lives until the poll has the outcome. Only the thread that uses the
+ * question's batch changes the question. Two questions are never equal.
  */
 final class NodeQuestion {
 
     final Poll poll;
     private final long deadlineNanos;
     private long untilNanos;
-    /** Whether an earlier copy of the request than the current one may have run. */
+    /** Whether an earlier copy of the current request may have run. */
     private boolean resent;
 
     private boolean answered;
@@ -25,12 +25,12 @@ final class NodeQuestion {
         this.deadlineNanos = deadlineNanos;
     }
 
-    /** The time after which no request of this question can run any more. */
+    /** Until when a request of this question may run on the server. */
     long mayRunUntilNanos() {
         return deadlineNanos + QuorumServer.LATE_MARGIN_NANOS;
     }
 
-    /** Starts the time that the poll allows one node; returns false if no time is left. */
+    /** Starts the time that the poll allows the node; returns false if no time is left. */
     boolean startTime(long now) {
         long patience = poll.patienceNanos();
         boolean shorter = patience != Long.MAX_VALUE && now + patience - deadlineNanos < 0;
@@ -52,7 +52,7 @@ final class NodeQuestion {
         return answered;
     }
 
-    /** Gives the poll the outcome, unless it has one already. */
+    /** Gives the poll the outcome, unless the question was answered before. */
     void answer(PolledMaster node, Outcome outcome) {
         if (answered) {
             return;
@@ -72,10 +72,7 @@ final class NodeQuestion {
         poll.answered(node, Poll.UNASKED);
     }
 
-    /**
-     * Makes the outcome of all copies of the request from the outcome of the last copy, which alone does not show
-     * whether an earlier copy has run.
-     */
+    /** Returns the outcome of the last copy, changed so that it says that an earlier copy may have run, if one may. */
     private Outcome ofAllCopies(Outcome last) {
         if (!resent) {
             return last;
@@ -88,7 +85,7 @@ final class NodeQuestion {
         return Outcome.of(new RedisException.Unanswered(String.valueOf(failure.getMessage()), true, failure));
     }
 
-    /** Whether this question may be sent only after one of these is answered. */
+    /** Whether this question must wait for the answer to one of the given questions. */
     boolean isAfterAnyOf(List<NodeQuestion> others) {
         for (NodeQuestion other : others) {
             if (poll.follows(other.poll)) {

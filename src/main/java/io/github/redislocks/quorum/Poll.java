@@ -15,16 +15,18 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** A question to all nodes of a quorum, and its result, which is known as soon as no further answer can change it. */
+/**
+ * A question to all nodes of a quorum, with its result. The result is known as soon as no further answer can change it.
+ */
 public abstract class Poll {
 
     /**
      * The result of a poll.
      *
-     * @param outcome the answer to the client, if there is no next poll
-     * @param next a poll that has to follow before the client gets an answer, or null
-     * @param after a poll that follows without waiting for it, to clean up, or null
-     * @param split whether several clients have votes and none a majority, so that another round may help
+     * @param outcome the answer to the client, unless there is a next poll
+     * @param next the poll that has to follow before the client gets an answer, or null
+     * @param after a poll that cleans up and for which the client does not wait, or null
+     * @param split whether several clients have votes and none has a majority, so that asking again may help
      */
     public record Result(
             Outcome outcome, @Nullable Poll next, @Nullable Poll after, boolean split) {
@@ -38,7 +40,7 @@ public abstract class Poll {
         }
     }
 
-    /** The outcome of a question whose answer is known without asking. */
+    /** The outcome at a node that need not be asked. */
     static final Outcome UNASKED = Outcome.of(new Reply(Reply.UNASKED, List.of()));
 
     public final int majority;
@@ -47,11 +49,11 @@ public abstract class Poll {
     private final ReentrantLock changing = new ReentrantLock();
     private final Bell news = new Bell();
     private final List<@Nullable Outcome> outcomes;
-    /** How many nodes have an outcome, and (in the next field) how many of these outcomes are a reply of the node. */
+    /** The number of nodes that have an outcome. */
     private int outcomeCount;
 
     private int replyCount;
-    /** How many of these replies come from nodes that vote: a master that has just started does not. */
+    /** The number of nodes that have replied as voters: a server that has just started does not vote. */
     private int voting;
 
     private volatile long stragglersUntilNanos = Long.MAX_VALUE;
@@ -65,45 +67,48 @@ public abstract class Poll {
     /**
      * The call for one node.
      *
-     * @param runId the run id that the server must have; empty if the call need not name it
+     * @param runId the run id of the server that may answer; empty if any may
      */
     public abstract Call call(PolledMaster node, String runId, long now, long timeoutNanos);
 
-    /** The result of the answers so far, or null if further answers may change it. */
+    /** Returns the result of the answers so far, or null if further answers may change it. */
     public abstract @Nullable Result judge(Answers answers);
 
-    /** The longest time that the poll allows one node. */
+    /** How long the poll waits for one node at most. */
     public long patienceNanos() {
         return Long.MAX_VALUE;
     }
 
     /**
-     * The longest time to wait for the other nodes, once a majority of voting nodes has answered after the given time.
+     * How long to wait for the other nodes once a majority of voting nodes has answered.
+     *
+     * @param majorityNanos how long the majority took to answer
      */
     public long stragglersNanos(long majorityNanos) {
         return Long.MAX_VALUE;
     }
 
-    /**
-     * Whether a node has to be asked. If not, the question does not concern the node, and its outcome is known without
-     * asking.
-     */
+    /** Whether a node has to be asked. The outcome at any other node is {@link #UNASKED}. */
     public boolean concerns(PolledMaster node) {
         return true;
     }
 
-    /** Notes that a node will be asked, and until when the request may run there. */
+    /**
+     * Called before a node is asked.
+     *
+     * @param mayRunUntilNanos until when the request may run on the node
+     */
     public void asking(PolledMaster node, long mayRunUntilNanos) {}
 
-    /** Notes that the request is sent to a node. Not every request that was announced is sent. */
+    /** Called when the request is sent to a node. Not every node that {@link #asking} named is sent a request. */
     public void sending(PolledMaster node) {}
 
-    /** Whether this question may be sent to a node only after the node has answered an earlier poll. */
+    /** Whether a node must answer the given earlier poll before this question is sent to it. */
     public boolean follows(Poll earlier) {
         return false;
     }
 
-    /** Notes the outcome at a node, even after the result is known. */
+    /** Called with the outcome at each node that was asked, even after the result is known. */
     public void settled(PolledMaster node, long mayRunUntilNanos, Outcome outcome) {}
 
     public final void answered(PolledMaster node, Outcome outcome) {
@@ -140,7 +145,7 @@ public abstract class Poll {
     }
 
     /**
-     * Waits until the result is known, at most until {@code deadlineNanos}; then judges by the answers that have come.
+     * Waits until the result is known, or until {@code deadlineNanos}; then the result follows from the answers so far.
      * An interrupt does not end the wait; its flag is set again.
      *
      * @param pause as in {@link Bell#await(long, java.util.function.BooleanSupplier, LongConsumer)}
@@ -161,14 +166,15 @@ public abstract class Poll {
         }
     }
 
-    /**
-     * Whether a majority has answered. The answer of fewer nodes may be right, but does not show that the quorum works.
-     */
+    /** Whether a majority has answered. A result of fewer answers does not show that the quorum works. */
     final boolean isAnswered() {
         return result != null && replyCount >= majority;
     }
 
-    /** The answers so far. A node without an outcome is open; once the wait is over, it counts as silent. */
+    /**
+     * The answers so far. A node without an outcome is <i>open</i>; once the wait is over, such a node counts as
+     * silent.
+     */
     public static final class Answers {
 
         private final List<Reply> replies = new ArrayList<>();
@@ -192,7 +198,7 @@ public abstract class Poll {
             return replies;
         }
 
-        /** The number of nodes whose answer may still come. */
+        /** The number of nodes that may still answer. */
         public int open() {
             return closed ? 0 : silent;
         }
@@ -205,7 +211,7 @@ public abstract class Poll {
             return replies(code).size();
         }
 
-        /** The vote answers of one kind. */
+        /** The answers to a vote that are of the given kind. */
         public <T extends VoteAnswer> List<T> votes(Class<T> kind) {
             List<T> votes = new ArrayList<>(replies.size());
             for (Reply reply : replies) {
@@ -217,7 +223,7 @@ public abstract class Poll {
             return votes;
         }
 
-        /** The largest number of votes that one other owner has. */
+        /** The votes of the other owner that has the most. */
         public int mostTaken() {
             Map<String, Integer> owners = new HashMap<>();
             for (VoteAnswer.Taken taken : votes(VoteAnswer.Taken.class)) {
@@ -230,7 +236,7 @@ public abstract class Poll {
             return replies.stream().anyMatch(Reply::resent);
         }
 
-        /** The outcome that says that no majority could be reached, with the reason of each node. */
+        /** The outcome of a question that a majority did not answer, with the reasons. */
         public Outcome noMajority(String what, int majority) {
             String text = reasons(what, majority);
             boolean refused =
@@ -238,7 +244,8 @@ public abstract class Poll {
             if (refused) {
                 return Outcome.of(new RedisException.Refused(text, failures.get(0)));
             }
-            // Make a refusal the cause only if a majority has answered, since such a cause means that the quorum works.
+            // Name a refusal as the cause only if a majority has answered, since callers conclude from such a cause
+            // that the quorum works.
             long refusals = failures.stream()
                     .filter(RedisException.Refused.class::isInstance)
                     .count();
@@ -250,7 +257,7 @@ public abstract class Poll {
             return Outcome.of(new RedisException.Unanswered(text, true, cause));
         }
 
-        /** The reasons of the nodes that are missing for a majority. */
+        /** A text with the reason of each node that is missing for a majority. */
         public String reasons(String what, int majority) {
             List<String> reasons = new ArrayList<>();
             for (RedisException failure : failures) {

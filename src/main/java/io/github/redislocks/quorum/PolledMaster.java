@@ -4,8 +4,8 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.ServerTime;
 
 /**
- * A master of a quorum as the polls see it: its index, server and clock, and the votes that this client asked it for
- * and that it may have given, or may still give.
+ * A node of a quorum as the polls see it: its index, server and clock, and the votes of this client that the node may
+ * have given, or may still give.
  */
 public abstract class PolledMaster {
 
@@ -22,6 +22,6 @@ public abstract class PolledMaster {
         this.time = server.time;
     }
 
-    /** Repeats a withdrawal, but not before {@code notBeforeNanos}. */
+    /** Repeats a withdrawal later, at {@code notBeforeNanos} at the earliest. */
     public abstract void again(Withdrawal order, long notBeforeNanos);
 }

@@ -23,15 +23,15 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Independent masters that look like one Redis. Each call goes to all of them at once, and is answered when a majority
+ * Independent masters that look like one Redis. Each call goes to all masters at once, and is answered when a majority
  * has answered. Only this package knows that there are several servers.
  *
- * <p>Votes that win nothing are withdrawn. If several clients hindered each other, the call asks again after a random
- * pause.
+ * <p>Votes that do not win a majority are withdrawn. If several clients have got votes and none a majority, the call
+ * asks again after a random pause.
  */
 public final class Quorum implements Redis {
 
-    /** The most rounds of one call that finds the votes split. */
+    /** The most rounds of one call. A further round follows if no client got a majority. */
     private static final int ROUNDS = 8;
 
     private static final long WARN_AGAIN_NANOS = 10_000_000_000L;
@@ -43,13 +43,13 @@ public final class Quorum implements Redis {
     private final long restartDelayMillis;
     private final String address;
     private final LongConsumer pause;
-    /** The last subscription; a client has one at a time. */
+    /** The latest subscription. A client has one at a time. */
     private volatile @Nullable QuorumSubscription subscription;
     /** When the last warning about masters that have just started was logged; 0 if never. */
     private final AtomicLong warnedNanos = new AtomicLong();
 
     /**
-     * @param masters an odd number, three or more, each with data of its own
+     * @param masters an odd number of masters, three or more, none of which is a replica of another
      * @param restartDelayMillis how long a server must have run before it votes
      */
     public Quorum(List<? extends Redis> masters, Settings settings, long restartDelayMillis) {
@@ -57,9 +57,9 @@ public final class Quorum implements Redis {
     }
 
     /**
-     * Makes a quorum with the threads of a client.
+     * Makes a quorum that uses the threads of a client.
      *
-     * @param pause waits for answers, for some nanoseconds at most
+     * @param pause how a thread that waits for answers pauses, for the given number of nanoseconds at most
      */
     public Quorum(
             List<? extends Redis> masters,
@@ -82,14 +82,14 @@ public final class Quorum implements Redis {
         address = masters.stream().map(Redis::address).collect(Collectors.joining(", ", "a quorum of ", ""));
     }
 
-    /** The longest time that a hold lasts without a renewal. */
+    /** How long a hold lasts without a renewal, at most. */
     static Duration memory(Settings settings, long restartDelayMillis) {
         return restartDelayMillis == 0
                 ? Settings.MAX_LEASE
                 : Duration.ofMillis(Math.max(restartDelayMillis, 2 * settings.leaseMillis()));
     }
 
-    /** A call of the client, until it has its answer. */
+    /** A call of the client until the call has its answer. */
     private final class Inquiry {
 
         private final Call call;
@@ -99,10 +99,13 @@ public final class Quorum implements Redis {
         private @Nullable Outcome outcome;
         private boolean split;
 
-        /** Waits until no other call of the same attempt asks for votes, at most until {@code turnUntilNanos}. */
+        /**
+         * Makes an inquiry. Waits while another call of the same attempt asks for votes, until {@code turnUntilNanos}
+         * at most.
+         */
         Inquiry(Call call, long turnUntilNanos) {
-            // Check the stack first: a StackOverflowError must not leave the register of attempts or the batch of a
-            // node half changed.
+            // Check the stack first: a StackOverflowError must not interrupt a change of the register of attempts or of
+            // a node's batch.
             StackSpace.ensure();
             this.call = call;
             holder = candidacies.holder(call);
@@ -111,7 +114,7 @@ public final class Quorum implements Redis {
             candidacy = wanted != null && wanted.enter(turnUntilNanos) ? wanted : null;
         }
 
-        /** Makes the poll of the first or a further round. */
+        /** Makes the poll of the next round. */
         void start(long token) {
             split = false;
             if (call.request() instanceof Request.Wanting wanting) {
@@ -119,7 +122,7 @@ public final class Quorum implements Redis {
                     poll = candidacy.poll(calls, wanting, token);
                     return;
                 }
-                // The attempt is over, or another call of the attempt asks for votes at this moment.
+                // The attempt is over, or another call of the attempt is asking for votes.
                 outcome = wanting instanceof Request.Acquire
                         ? Outcome.of(unanswered("an earlier question of this attempt has not been answered"))
                         : Poll.UNASKED;
@@ -164,7 +167,7 @@ public final class Quorum implements Redis {
         }
     }
 
-    /** Logs why lock() waits. */
+    /** Logs that masters give no votes yet, since they have just started: that is why lock() waits. */
     private void warn(RedisException.Unready unready) {
         long now = System.nanoTime();
         long last = warnedNanos.get();
@@ -204,7 +207,7 @@ public final class Quorum implements Redis {
         List<Inquiry> inquiries = new ArrayList<>(batch.size());
         try {
             for (Call call : batch) {
-                // Do not wait for other calls of the attempt, since that would delay all calls of the batch.
+                // Do not wait for another call of the attempt: that would delay all calls of the batch.
                 inquiries.add(new Inquiry(call, System.nanoTime()));
             }
             long token = token();
@@ -221,8 +224,8 @@ public final class Quorum implements Redis {
     }
 
     /**
-     * Asks until each inquiry has an answer, at most until {@code deadline}. Only a call in the foreground reads while
-     * it waits; for questions in the background, the nodes' threads receive the answers.
+     * Asks until each inquiry has an answer, or until {@code deadline}. In the foreground, the calling thread may read
+     * the answers while it waits; in the background, the nodes' threads read them.
      */
     private void decide(List<Inquiry> inquiries, long deadline, boolean background) {
         LongConsumer wait = background ? LockSupport::parkNanos : pause;
@@ -257,8 +260,8 @@ public final class Quorum implements Redis {
     }
 
     /**
-     * Waits for a random time that grows with the rounds; returns false if less time is left. An interrupt does not end
-     * the wait; its flag is set again.
+     * Waits for a random time that grows with each round; returns false if there is not enough time left. An interrupt
+     * does not end the wait; its flag is set again.
      */
     private static boolean pause(int round, long deadline) {
         long end = System.nanoTime() + ThreadLocalRandom.current().nextLong(1_000_000L << round);
@@ -282,7 +285,7 @@ public final class Quorum implements Redis {
                 + nodes.stream().mapToInt(QuorumNode::remembered).sum();
     }
 
-    /** The token to ask for: the time, by the clock of the node that is furthest ahead. */
+    /** The token to ask for: the time of the node whose clock is furthest ahead. */
     private long token() {
         long now = System.nanoTime();
         return nodes.stream()
@@ -291,9 +294,7 @@ public final class Quorum implements Redis {
                 .orElse(0);
     }
 
-    /**
-     * The answer to a check of all masters, from what each node knows of its server: the first objection, or CHECKED.
-     */
+    /** The answer to a check of the server: the first objection of any node to its server, or CHECKED. */
     private Outcome checked() {
         for (QuorumNode node : nodes) {
             String objection = node.server.objection();
@@ -312,7 +313,7 @@ public final class Quorum implements Redis {
         return made;
     }
 
-    /** Returns without waiting. If the message is lost on its way to one node, it arrives by another node. */
+    /** Sends the message to all nodes without waiting, so that the message arrives even if some nodes lose it. */
     @Override
     public void publish(String channel, String message, long timeoutNanos) {
         QuorumSubscription own = subscription;
@@ -338,7 +339,7 @@ public final class Quorum implements Redis {
     }
 
     /**
-     * The restart delay: a server that has forgotten its votes gives none for that time, so no hold may last longer.
+     * The restart delay. No hold may last longer: a server that has forgotten its votes gives new ones after that time.
      */
     @Override
     public long memoryMillis() {
@@ -354,10 +355,9 @@ public final class Quorum implements Redis {
     public void close() {
         timer.close();
         long deadline = System.nanoTime() + timeoutNanos;
-        // Wait for the timer's current task, which may hand the last withdrawals to the nodes. The nodes send them
-        // below.
+        // Wait for the timer's current task, which may pass withdrawals to the nodes. The nodes send them below.
         timer.awaitEnd(Duration.ofNanos(timeoutNanos));
-        // Shut down all nodes before waiting for any, so that a hanging node takes no time from the others.
+        // Shut down all nodes before waiting for one of them, so that a node that hangs does not delay the others.
         nodes.forEach(node -> node.shutDown(deadline));
         nodes.forEach(node -> node.close(deadline));
     }

@@ -14,21 +14,22 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The calls and polls that a quorum makes of its client's calls: the scripts for one node, and their arguments. */
+/** Translates the calls of the client into polls, and into calls of the scripts that run on each node. */
 public final class QuorumCalls {
 
     /**
-     * The value for "now" in replies. A quorum has no clock of its own; the deadlines of requests are by the clocks of
-     * its nodes.
+     * Stands for the server's time in replies of a quorum, which has no clock. The deadlines of requests are by the
+     * clocks of the nodes.
      */
     public static final long NOW = 1;
 
     /**
-     * The server that a call asks for a vote.
+     * What a call for a vote says about the server that it asks.
      *
-     * @param runId its run id; empty if the call need not name it
-     * @param fromMicros the server's time before which the server must not give a new vote, or 0
-     * @param notAfterMicros the server's time until which the server may give the vote
+     * @param runId the server's run id; empty if the call need not name it
+     * @param fromMicros the server's time before which the server must not give a new vote; 0 if it may give one at
+     *     once
+     * @param notAfterMicros the server's time after which the call does nothing
      */
     public record At(String runId, long fromMicros, long notAfterMicros) {
 
@@ -44,9 +45,9 @@ public final class QuorumCalls {
     public static final long MIN_PATIENCE_NANOS = 20_000_000;
     private static final int PATIENCES_PER_LEASE = 10;
     private static final String NO_REENTRY = "";
-    /** In place of a token: the call renews nothing. */
+    /** Stands for a token in calls that renew no hold. */
     private static final long NO_HOLD = -1;
-    /** The number of arguments of a vote with all options. */
+    /** The greatest number of arguments of a call for a vote. */
     private static final int ALL_ARGUMENTS = 11;
 
     private final int nodes;
@@ -64,7 +65,7 @@ public final class QuorumCalls {
         return ballots.incrementAndGet();
     }
 
-    /** How long to wait for one node. */
+    /** How long to wait for one node in a call that grants or renews this lease. */
     public static long patienceNanos(long leaseMillis) {
         return Math.max(MIN_PATIENCE_NANOS, leaseMillis * 1_000_000 / PATIENCES_PER_LEASE);
     }
@@ -77,7 +78,7 @@ public final class QuorumCalls {
     /**
      * The call that renews a vote.
      *
-     * @param lapsed the token of a later vote that expired on the node without a majority, or 0
+     * @param lapsed the token of a later vote that expired on the node and had no majority; 0 if none is known
      */
     public Call renewal(VotePoll.Candidate candidate, long ballot, long token, long lapsed, At at) {
         boolean place = candidate.claimMillis() != 0;
@@ -101,7 +102,7 @@ public final class QuorumCalls {
         if (lapsed != NO_HOLD) {
             args.add(Long.toString(lapsed));
         }
-        // Each key and argument costs the master time, so the call names as few as possible.
+        // Pass as few keys and arguments as possible: each costs the server time.
         return new Call(VOTE, place ? keys : List.of(keys.get(0), keys.get(3)), args);
     }
 
@@ -117,18 +118,18 @@ public final class QuorumCalls {
         return new Call(WITHDRAW, order.keys().subList(0, 4), args);
     }
 
-    /** The word that stands for a value in the arguments of the scripts. */
+    /** The word for a constant in the arguments of the scripts. */
     private static String word(Enum<?> value) {
         return value.name().toLowerCase(Locale.ROOT);
     }
 
-    /** A poll that checks whether a majority still has the votes of a candidate that has won. */
+    /** Makes the poll that checks whether a candidate that has won still has a majority of the votes. */
     public Poll stillWon(VotePoll.Candidate candidate) {
         Request.Keeping kept = new Request.Renew(candidate.owner(), candidate.attempt(), candidate.leaseMillis());
         return keeping(candidate.keys().subList(0, 1), kept, NO_REENTRY, null);
     }
 
-    /** The poll for a call that does not ask for votes. */
+    /** Makes the poll for a call that does not ask for votes. */
     public Poll poll(Call call) {
         Request request = call.request();
         if (request instanceof Request.Reenter reentry) {
@@ -141,8 +142,8 @@ public final class QuorumCalls {
             return ending(call, ending);
         }
         if (request instanceof Request.Force force) {
-            // Name the hold by its owner instead of its token: until the hold is renewed, the masters may have
-            // different tokens of it.
+            // Name the hold by its owner instead of its token: until its first renewal, the nodes may have different
+            // tokens for it.
             Call withdrawal = withdraw(new Withdrawal(
                     call.keys(),
                     force.owner(),
@@ -164,9 +165,9 @@ public final class QuorumCalls {
     }
 
     /**
-     * The poll for a re-entry.
+     * Makes the poll for a re-entry.
      *
-     * @param otherwise the poll to make if no majority confirms the hold, or null
+     * @param otherwise makes the poll that follows if no majority confirms the hold; null for no such poll
      */
     public Poll reentry(Call call, Request.Reenter reentry, @Nullable Supplier<Poll> otherwise) {
         return keeping(call.keys(), reentry, Integer.toString(reentry.countBefore()), otherwise);

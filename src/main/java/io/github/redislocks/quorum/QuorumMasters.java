@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The masters of a quorum as the user named them, before the client connects.
  *
- * @param all an odd number of different servers, three or more
+ * @param all an odd number of URIs of different servers, three or more
  */
 public record QuorumMasters(List<RedisUri> all) {
 
@@ -42,7 +42,7 @@ public record QuorumMasters(List<RedisUri> all) {
     }
 
     /**
-     * The masters at these URIs, each of a single server.
+     * The masters at these URIs, each of which names a single server.
      *
      * @throws IllegalArgumentException if there is not an odd number of different servers
      */

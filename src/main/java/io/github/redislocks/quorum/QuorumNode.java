@@ -20,17 +20,19 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A master of a quorum. A quorum asks all its nodes at the same time, and none waits for another: the asking thread
- * sends a question if it need not wait for that, and otherwise a thread of the node does. Another thread of the node
- * does the background work. One {@link NodeBatch} is under way at a time. Questions that come meanwhile are sent
- * together after it, in the order in which they came: so a vote that nobody waits for any longer is answered before it
- * is withdrawn. A question whose time is over is not sent.
+ * One master of a quorum, with the questions that wait for it. A quorum asks all nodes at the same time, and no node
+ * waits for another: the calling thread sends a question if that needs no wait; otherwise a thread of the node sends
+ * it. A second thread of the node does the background work.
+ *
+ * <p>One {@link NodeBatch} is under way at a time. Questions that come meanwhile are sent together after it, in the
+ * order in which they came. So a vote that no caller waits for any more is answered before it is withdrawn. A question
+ * whose time is over is not sent.
  */
 public final class QuorumNode extends PolledMaster {
 
     private static final long IDLE_SECONDS = 5;
     private static final long BACKGROUND_IDLE_SECONDS = 1;
-    /** The number of threads that ask, each on a connection of its own. */
+    /** The number of threads of a node that send questions, each on its own connection. */
     public static final int THREADS = 2;
 
     /** The most questions in a batch. */
@@ -39,7 +41,7 @@ public final class QuorumNode extends PolledMaster {
     /** The most questions that may wait. */
     private static final int MOST_WAITING = 10_000;
 
-    /** From this number of slow batches in a second on, the node gets a connection on which callers send. */
+    /** After this number of slow batches in a second, the node opens a quick connection, on which callers send. */
     private static final int OFTEN = 4;
 
     private static final long SECOND_NANOS = 1_000_000_000;
@@ -47,7 +49,7 @@ public final class QuorumNode extends PolledMaster {
     public final Threads threads;
     final NodeHealth health;
 
-    /** The questions of the next batches. */
+    /** The questions that wait for the next batches. */
     private final Queue<NodeQuestion> waiting = new ConcurrentLinkedQueue<>();
 
     private final AtomicInteger waitingCount = new AtomicInteger();
@@ -59,7 +61,7 @@ public final class QuorumNode extends PolledMaster {
     public final OneThreadExecutor lane;
     private volatile boolean closing;
     private final WithdrawRetries retries;
-    /** When the count of slow batches started. Used by the thread of {@link #calls} only. */
+    /** When {@link #counted}, the count of slow batches, was last reset. Used by the thread of {@link #calls} only. */
     private long countedNanos;
 
     private int counted;
@@ -75,7 +77,7 @@ public final class QuorumNode extends PolledMaster {
                 MOST_WAITING, BACKGROUND_IDLE_SECONDS, threads.factory("lane-" + redis.address()));
     }
 
-    /** Puts the questions of these polls to the node and returns at once. Each poll receives its own outcome. */
+    /** Asks the node the questions of these polls; returns at once. Each poll receives its outcome later. */
     public void ask(List<? extends Poll> polls, long deadlineNanos, boolean background) {
         retries.resume();
         List<NodeQuestion> questions = new ArrayList<>(polls.size());
@@ -83,7 +85,7 @@ public final class QuorumNode extends PolledMaster {
             if (poll.concerns(this)) {
                 NodeQuestion question = new NodeQuestion(poll, deadlineNanos);
                 questions.add(question);
-                // Note the request before it is sent, since another client's withdrawal may overtake it.
+                // Note the request before it is sent: a withdrawal on another connection may overtake the request.
                 poll.asking(this, question.mayRunUntilNanos());
             } else {
                 poll.answered(this, Poll.UNASKED);
@@ -94,7 +96,7 @@ public final class QuorumNode extends PolledMaster {
                 enqueue(question);
             }
             startNext();
-            // Start the thread again if an error has ended it: the batch that is under way may be waiting for it.
+            // If an error has ended the node's thread, start it again: the batch that is under way may need it.
             calls.revive();
         } else if (!questions.isEmpty()) {
             NodeBatch batch = new NodeBatch(this, questions, true);
@@ -120,12 +122,14 @@ public final class QuorumNode extends PolledMaster {
         retries.add(order, notBeforeNanos);
     }
 
-    /** The number of attempts about which the node remembers something. */
+    /** The number of attempts of which the node keeps votes or withdrawals. */
     public int remembered() {
         return unanswered.size() + retries.size();
     }
 
-    /** Starts a batch of the questions that wait, unless a batch is under way, whose end starts the next one. */
+    /**
+     * Starts a batch of the waiting questions, unless a batch is under way; the end of that batch starts the next one.
+     */
     private void startNext() {
         while (!waiting.isEmpty() && current.get() == null) {
             List<NodeQuestion> questions = new ArrayList<>(MOST_TOGETHER);
@@ -136,7 +140,7 @@ public final class QuorumNode extends PolledMaster {
         }
     }
 
-    /** Sends the questions, or has a thread of the node send them. */
+    /** Sends the questions, or makes a thread of the node send them. */
     private void start(NodeBatch batch, List<NodeQuestion> questions) {
         boolean goesOn = false;
         try {
@@ -162,8 +166,10 @@ public final class QuorumNode extends PolledMaster {
     }
 
     /**
-     * Receives the outcomes of a batch that was sent on a quick connection; {@code outcomes} is null if that connection
-     * broke. Runs on a thread that reads for all nodes.
+     * Receives the outcomes of a batch that was sent on a quick connection. Runs on the thread that reads for all
+     * nodes.
+     *
+     * @param outcomes null if the connection broke
      */
     private void receive(NodeBatch batch, @Nullable List<Outcome> outcomes) {
         boolean goesOn = false;
@@ -176,7 +182,7 @@ public final class QuorumNode extends PolledMaster {
         }
     }
 
-    /** Has a thread of the node go on with a batch; returns false if no thread can. */
+    /** Makes a thread of the node continue a batch; returns false if no thread can be started. */
     private boolean goOn(NodeBatch batch, Runnable work, boolean sent) {
         try {
             calls.execute(() -> goOn(batch, work));
@@ -190,7 +196,7 @@ public final class QuorumNode extends PolledMaster {
 
     private void goOn(NodeBatch batch, Runnable work) {
         if (current.get() != batch) {
-            // The batch has been ended, since no thread could be started in time.
+            // The batch was ended before, since no thread could be started in time.
             return;
         }
         boolean often;
@@ -221,7 +227,7 @@ public final class QuorumNode extends PolledMaster {
         }
     }
 
-    /** Ends a batch, even after an error: gives each poll an outcome, and lets the next batch start. */
+    /** Ends a batch, also after an error: answers the questions that are left, and allows the next batch to start. */
     private void end(NodeBatch batch) {
         try {
             batch.answerRest();
@@ -231,7 +237,7 @@ public final class QuorumNode extends PolledMaster {
         }
     }
 
-    /** Counts a slow batch; returns whether there were many in the last second. */
+    /** Counts a slow batch; returns true for the batch with which the count of a second reaches {@link #OFTEN}. */
     private boolean isOften() {
         long now = System.nanoTime();
         if (now - countedNanos > SECOND_NANOS) {
@@ -246,25 +252,26 @@ public final class QuorumNode extends PolledMaster {
         return Outcome.of(new RedisException.Unanswered(message, false, null));
     }
 
-    /**
-     * The outcome for a poll if the node is closed or no thread could be started. The other nodes are asked
-     * nevertheless.
-     */
+    /** The outcome at a node that is closed, or for which no thread could be started. */
     private Outcome unsent(RejectedExecutionException e) {
         return unsent(redis.address() + ": " + e.getMessage());
     }
 
-    /** The subscription that should receive the messages that the client publishes to a channel. */
+    /** The subscription of this client to a channel to which this client publishes messages. */
     public interface Listener {
 
         /** The number of messages received so far. */
         long received();
 
-        /** Notes that a message was published after this number of messages had been received. */
+        /**
+         * Notes that the client has published a message.
+         *
+         * @param receivedBefore the number of messages that had been received before
+         */
         void published(long receivedBefore);
     }
 
-    /** Sends a message, without waiting. If no thread can send it, other nodes may deliver the message. */
+    /** Publishes a message without waiting. If no thread can be started, the message is dropped at this node. */
     public void publish(String channel, String message, long timeoutNanos, @Nullable Listener listener) {
         long deadline = System.nanoTime() + timeoutNanos;
         try {
@@ -293,8 +300,8 @@ public final class QuorumNode extends PolledMaster {
     }
 
     /**
-     * Accepts no more questions. The last withdrawals are sent once the earlier questions are answered, at
-     * {@code deadlineNanos} at the latest.
+     * Accepts no more questions. Starts to send the last withdrawals once the earlier questions are answered, or at
+     * {@code deadlineNanos}.
      */
     public void shutDown(long deadlineNanos) {
         closing = true;
@@ -324,8 +331,8 @@ public final class QuorumNode extends PolledMaster {
     }
 
     /**
-     * Ends the threads once they have done their work, at {@code deadlineNanos} at the latest. An interrupt does not
-     * end the wait; its flag is set again.
+     * Waits until the threads have done their work, or until {@code deadlineNanos}, and closes the connection. An
+     * interrupt does not end the wait; its flag is set again.
      */
     public void close(long deadlineNanos) {
         try {

@@ -16,33 +16,31 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The server behind one node of a quorum, as the last check found it. The node checks the server before the first call
- * and after another server has answered. The check finds out from when on the server may give new votes.
+ * and after another server has answered at the same address. The check finds out from when on the server may give new
+ * votes.
  *
- * <p>The uptime shows which votes a server may have forgotten, but only if that server restarted. A promoted replica,
- * or another server at the same address that ran all the time, may never have known the votes. It counts as a server
- * that has just started.
+ * <p>A server that has restarted may have forgotten votes; its uptime shows which. A promoted replica, or another
+ * server at the same address, may never have known the votes, however long it has run. So it counts as a server that
+ * has just started.
  */
 public final class QuorumServer {
 
     private static final long CHECK_AGAIN_NANOS = 10_000_000_000L;
-    /** More than the error of the estimated server time, which is a round trip. */
+    /** A margin that is greater than the error of the estimated server time. That error is a round trip. */
     public static final long LATE_MARGIN_NANOS = 100_000_000;
 
-    /** The greatest error of an uptime, since it is the difference of two times in whole seconds. */
+    /** The greatest error of an uptime, which is the difference of two times in whole seconds. */
     private static final long UPTIME_ERROR_MICROS = 1_000_000;
 
-    /**
-     * Stands for the run id of a replica, so that the replica counts as another server when it is promoted, although it
-     * keeps its run id.
-     */
+    /** Stands for the run id of a replica. A promoted replica keeps its run id, but has to count as another server. */
     private static final String REPLICA = "replica";
 
     /**
      * A time in which the server gives no new votes.
      *
-     * @param untilMicros the end, by the server's clock
-     * @param namedUntilNanos until when, by this client's clock, requests contain the end: for twice the time, so that
-     *     the server's clock alone decides when the silence ends
+     * @param untilMicros the end of that time, by the server's clock
+     * @param namedUntilNanos until when, by this client's clock, requests tell the server that end. It is twice as far
+     *     away, so that only the server's clock decides when the silence ends
      */
     private record Silence(long untilMicros, long namedUntilNanos) {}
 
@@ -50,13 +48,16 @@ public final class QuorumServer {
     public final ServerTime time = new ServerTime();
 
     private final String keyPrefix;
-    /** A channel that nobody reads, by which the check finds out whether the user may subscribe. */
+    /** A channel without readers. The check subscribes to it to find out whether the user may subscribe. */
     private final String mailbox;
 
     private final Call check;
     private final long restartDelayMillis;
     private final long leaseMillis;
-    /** The run ids of all servers of the quorum, each of which has one vote. */
+    /**
+     * The connection of each run id of the quorum's servers. A second node with the same run id would be a second vote
+     * of one server.
+     */
     private final ConcurrentMap<String, Redis> known;
 
     private final LongSupplier nanoTime;
@@ -64,7 +65,7 @@ public final class QuorumServer {
     private volatile @Nullable String runId;
     private volatile @Nullable String objection;
     private volatile @Nullable Silence silence;
-    /** Whether another server than the one with this run id has answered. */
+    /** Whether a server with another run id has answered since the last check. */
     private volatile boolean doubted;
 
     private volatile long checkedNanos;
@@ -72,13 +73,14 @@ public final class QuorumServer {
     private volatile long answeredMicros;
 
     /**
-     * Makes a server that is still to be checked.
+     * Makes a server that has not been checked yet.
      *
      * @param keyPrefix the prefix of the locks' keys
-     * @param restartDelayMillis how long a restarted server must have run before it votes; 0 if it forgets nothing
-     * @param leaseMillis the least time in which another server at this address gives no vote, since it does not know
-     *     the votes that were given
-     * @param known the run ids of all nodes
+     * @param restartDelayMillis how long a restarted server must have run before it votes; 0 if servers forget nothing
+     *     in a restart
+     * @param leaseMillis the least time in which another server at this address gives no vote: until then, votes that
+     *     the server does not know may last
+     * @param known the connection of each run id, shared by all nodes
      */
     public QuorumServer(
             Redis redis,
@@ -89,7 +91,7 @@ public final class QuorumServer {
         this(redis, keyPrefix, restartDelayMillis, leaseMillis, known, System::nanoTime);
     }
 
-    /** Makes a server, with a clock for the pauses between checks. */
+    /** Makes a server that has not been checked yet, with the given clock. */
     public QuorumServer(
             Redis redis,
             String keyPrefix,
@@ -113,7 +115,7 @@ public final class QuorumServer {
         return id == null ? "" : id;
     }
 
-    /** The server's time before which the server must not give a new vote; 0 if that time is over. */
+    /** The server's time before which the server must not give a new vote; 0 if it may give one now. */
     public long votesFromMicros() {
         Silence now = silence;
         return now == null || nanoTime.getAsLong() - now.namedUntilNanos > 0 ? 0 : now.untilMicros;
@@ -126,8 +128,8 @@ public final class QuorumServer {
     }
 
     /**
-     * Checks the server if a check is due; throws if the server cannot be part of a quorum. The check also learns the
-     * server's time.
+     * Checks the server if a check is due, and reads the server's time. Throws if the server cannot be part of a
+     * quorum.
      */
     public void checkOnce(long timeoutNanos) {
         if (isCheckDue()) {
@@ -151,7 +153,10 @@ public final class QuorumServer {
         return objection == null && !isCheckDue();
     }
 
-    /** A check is due before the first call and after another server has answered; with an objection, now and then. */
+    /**
+     * A check is due before the first call, after another server has answered, and, while there is an objection, now
+     * and then.
+     */
     private boolean isCheckDue() {
         return objection == null ? runId == null || doubted : nanoTime.getAsLong() - checkedNanos > CHECK_AGAIN_NANOS;
     }
@@ -178,7 +183,7 @@ public final class QuorumServer {
         return server;
     }
 
-    /** Notes the time in an answer of the server, at most once a second. */
+    /** Notes the server's time in an answer, once a second at most. */
     public void answered(long micros) {
         if (micros - answeredMicros > 1_000_000) {
             answeredMicros = micros;
@@ -190,7 +195,7 @@ public final class QuorumServer {
         doubted = true;
     }
 
-    /** Notes that the server has become a replica, and so forgets all that its master does not know. */
+    /** Notes that the server has become a replica, and so forgets everything that its master does not know. */
     public void becameReplica() {
         checking.lock();
         try {
@@ -219,12 +224,12 @@ public final class QuorumServer {
         boolean restarted = runId == null || (!server.wasPromoted() && !server.ranAt(answeredMicros));
         long delayMillis = restarted ? restartDelayMillis : Math.max(restartDelayMillis, leaseMillis);
         long sinceMicros = restarted ? server.startedMicros() + UPTIME_ERROR_MICROS : server.nowMicros();
-        // A restart does not shorten an earlier silence: the server does not regain votes that it had forgotten before.
+        // A restart does not end an earlier silence: the server does not regain the votes that it had forgotten before.
         long untilMicros =
                 Math.max(delayMillis == 0 ? 0 : sinceMicros + delayMillis * 1_000, restarted ? votesFromMicros() : 0);
         long leftMicros = untilMicros - server.nowMicros();
-        // Write `silence` before `runId`; readers read `runId` first. So a request that has the new run id also has
-        // its silence.
+        // Write `silence` before `runId`, since readers read `runId` first. So a request that names the new run id also
+        // has the new silence.
         silence = leftMicros <= 0 ? null : new Silence(untilMicros, nanoTime.getAsLong() + 2_000 * leftMicros);
         if (!restarted) {
             Loggers.CONNECTION.warn(

@@ -18,23 +18,24 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A subscription to one channel on all nodes of a quorum. It is open while a majority of the nodes is subscribed: every
- * majority that frees a lock then includes one of them. A lost subscription to a node is opened again.
+ * A subscription to one channel on all nodes of a quorum. It is open while it is subscribed at a majority of the nodes:
+ * each majority that frees a lock includes one of those nodes. A lost subscription at a node is opened again.
  */
 public final class QuorumSubscription implements Redis.Subscription {
 
-    /** Wakes the reader in place of a message, since the subscription may be broken. */
+    /** Stands for a message: wakes the reader, since the subscription may be broken. */
     private static final String BROKEN = "broken";
 
-    /** After this time the reader checks without being woken, since there may have been no memory for the wake-up. */
+    /**
+     * After this time the reader checks the subscription without being woken, since there may have been no memory to
+     * wake it.
+     */
     private static final long LOOK_UP_SECONDS = 1;
 
     private final String channel;
     private final long timeoutNanos;
     private final int majority;
-    /**
-     * A queue without a Condition of the JDK, which may lose a waiter permanently if its first signal meets an error.
-     */
+    /** Not a BlockingQueue of the JDK: after an error in the first signal of its Condition, a waiter may never wake. */
     private final BlockingQueue<String> messages;
 
     private final List<Reader> readers = new ArrayList<>();
@@ -55,8 +56,8 @@ public final class QuorumSubscription implements Redis.Subscription {
     }
 
     /**
-     * Subscribes at all nodes, and returns when a majority has confirmed the subscription. An interrupt does not end
-     * the wait; its flag is set again.
+     * Subscribes at all nodes, and waits until a majority has confirmed the subscription. An interrupt does not end the
+     * wait; its flag is set again.
      */
     public static QuorumSubscription open(List<QuorumNode> nodes, String channel, long timeoutNanos) {
         return open(nodes, channel, timeoutNanos, new ParkingQueue<>());
@@ -73,7 +74,7 @@ public final class QuorumSubscription implements Redis.Subscription {
                     System.nanoTime() + timeoutNanos, nanos -> subscription.open.await(nanos, TimeUnit.NANOSECONDS));
         } finally {
             if (!opened) {
-                // Close the subscription even after an error, since no caller has it to close it.
+                // Close the subscription even after an error: the caller did not get it, so nobody else can.
                 subscription.close();
             }
         }
@@ -88,7 +89,7 @@ public final class QuorumSubscription implements Redis.Subscription {
         return channel.equals(name);
     }
 
-    /** The listener for the messages of one node. */
+    /** The listener of one node, which counts the messages. */
     public QuorumNode.Listener listener(int node) {
         return readers.get(node);
     }
@@ -105,15 +106,18 @@ public final class QuorumSubscription implements Redis.Subscription {
                     break;
                 }
             } catch (InterruptedException e) {
-                // Ignored: only a closing JVM interrupts the reader of a mailbox, and it closes this subscription as
-                // well.
+                // Ignored: the reader of a mailbox is interrupted only when the JVM shuts down, which also closes this
+                // subscription.
             }
         }
         throw new RedisException.Unanswered(
                 "The subscription to " + channel + " is " + (closed ? "closed" : "broken"), false, null);
     }
 
-    /** Ends {@link #next}. After an error, a further call closes the readers that are still open. */
+    /**
+     * Closes the subscription: {@link #next} ends. After an error, a further call closes the readers that are still
+     * open.
+     */
     @Override
     public void close() {
         closed = true;
@@ -128,8 +132,8 @@ public final class QuorumSubscription implements Redis.Subscription {
     }
 
     /**
-     * Reads the messages of one node. Subscribes again after the subscription is lost, and after messages that the
-     * client itself published have not come back.
+     * Reads the messages of one node. Subscribes again if the connection is lost, and if messages that this client
+     * published do not come back.
      */
     private final class Reader implements QuorumNode.Listener {
 
@@ -138,7 +142,10 @@ public final class QuorumSubscription implements Redis.Subscription {
         private final Backoff backoff = Backoff.ofSubscriptions();
         private volatile Redis.@Nullable Subscription current;
         private final AtomicLong received = new AtomicLong();
-        /** When the first message without an echo was published, and how many messages had been received before. */
+        /**
+         * When the first message was published that has not come back; the next field has the number of messages
+         * received before.
+         */
         private volatile long silentSinceNanos;
 
         private volatile long receivedBefore;

@@ -9,20 +9,20 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A poll that renews a hold on all nodes of a quorum. Nodes whose lock is free, since they were away or forgot the
- * vote, give their vote to the hold. So a hold survives failures of all nodes, as long as a majority does not fail at
- * once.
+ * A poll that renews a hold on all nodes of a quorum. A node on which the lock is free, since the node was away or
+ * forgot its vote, gives its vote to the hold. So a hold may survive a failure of every node, if no majority fails at
+ * the same time.
  *
- * <p>A node that has given a later vote, which has expired, gives this hold no vote: the later vote may have belonged
- * to a later hold. But if a majority kept the votes of this hold meanwhile, there was no later hold. So the next
- * renewal asks the node to give its vote nevertheless.
+ * <p>A node whose later vote for somebody else has expired does not give its vote to this hold, since that later vote
+ * may have belonged to a later hold. But if a majority kept its votes for this hold all the time, there was no later
+ * hold. The next renewal says so, and the node gives its vote.
  */
 public final class RenewPoll extends MajorityPoll {
 
     /** The answers to one renewal. */
     public static final class Round {
 
-        /** Stands for the round before the first one. */
+        /** The round before the first renewal. */
         public static final Round NONE = new Round(0);
 
         private final int majority;
@@ -35,8 +35,8 @@ public final class RenewPoll extends MajorityPoll {
         }
 
         private void note(int node, @Nullable Reply reply) {
-            // Do not count the reply to a second copy: it does not say whether the vote was there before the first
-            // copy.
+            // Do not count the reply to a second copy of the request: it does not show whether the node had the vote
+            // before the first copy.
             VoteAnswer answer = reply == null ? VoteAnswer.Word.NONE : VoteAnswer.of(reply);
             if (answer instanceof VoteAnswer.Voted vote && vote.kept() && reply != null && !reply.resent()) {
                 kept.incrementAndGet();
@@ -45,7 +45,7 @@ public final class RenewPoll extends MajorityPoll {
             }
         }
 
-        /** The token of a vote that expired on a node without a majority; 0 if none is known. */
+        /** The token of a vote that expired on the node and had no majority; 0 if none is known. */
         private long lapsed(int node) {
             return kept.get() >= majority ? lapsed.get(node) : 0;
         }

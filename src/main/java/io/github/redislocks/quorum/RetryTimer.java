@@ -12,9 +12,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Runs tasks a moment later, on one thread for all masters of a quorum. A ScheduledThreadPoolExecutor would not do: its
- * thread waits on a Condition of the JDK, whose first signal loses the thread permanently if there is no memory for the
- * head of a queue.
+ * Runs tasks after a short delay, on one thread for all nodes of a quorum. Not a ScheduledThreadPoolExecutor: if there
+ * is no memory during the first signal of the Condition on which its thread waits, that thread may never wake.
  */
 public class RetryTimer {
 
@@ -30,13 +29,13 @@ public class RetryTimer {
     }
 
     /**
-     * Runs a task a moment later. A task that is added again before it has run runs only once. Forgets the task if this
+     * Runs a task after a short delay. A task that is added twice before it has run runs once. Drops the task if this
      * timer is closed or no thread can be started.
      */
     public void later(Runnable task) {
         tasks.add(task);
         if (!executor.getQueue().isEmpty()) {
-            // The queued run will find the task. Revive its thread, in case an error has ended it.
+            // A run is queued already and will find the task. If an error has ended the thread, start it again.
             executor.revive();
             return;
         }
@@ -68,8 +67,8 @@ public class RetryTimer {
     }
 
     /**
-     * Waits after {@link #close} until the current task has ended, at most for {@code limit}. An interrupt does not end
-     * the wait; its flag is set again.
+     * Waits, after {@link #close}, until the current task has ended, or until {@code limit} is over. An interrupt does
+     * not end the wait; its flag is set again.
      */
     void awaitEnd(Duration limit) {
         boolean unused = Uninterruptibles.until(

@@ -12,9 +12,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 
 /**
- * The votes and places in the queue that one node of a quorum may have for each attempt, or may still get. Attempts
- * that certainly have nothing there are not remembered. So the number of attempts is bounded by those under way, the
- * holds, and the votes that could not be withdrawn.
+ * The votes and places in the queue of each attempt that one node of a quorum may have, or may still give. An attempt
+ * that certainly has nothing on the node is removed. So the entries are those of attempts under way, of holds, and of
+ * votes that could not be withdrawn.
  */
 public final class UnansweredVotes {
 
@@ -32,15 +32,15 @@ public final class UnansweredVotes {
     }
 
     /**
-     * The entry of one attempt: the votes and the place that the node may have. Read and changed only while the map
-     * computes its entry.
+     * The entry of one attempt: the votes and the place that the node may have. Used only inside the map's compute
+     * methods, which exclude each other.
      */
     private static final class Trace {
 
         /** For each unanswered request: the time until which the node may still give the vote. */
         private final List<Long> underWay = new ArrayList<>(1);
         /**
-         * The same for requests that have an outcome although a copy got no answer: the latest such time; 0 if there is
+         * The latest such time of requests that have an outcome although a copy of them got no answer; 0 if there is
          * none.
          */
         private long mayRunUntilNanos;
@@ -48,7 +48,7 @@ public final class UnansweredVotes {
         private long ballot;
         /** Whether the node may have a place in the queue. */
         private boolean place;
-        /** When all votes and places have expired. */
+        /** When all votes and places of the attempt have expired. */
         private long untilNanos;
 
         private Trace(long untilNanos) {
@@ -86,7 +86,7 @@ public final class UnansweredVotes {
             place |= question.place && (voted || answer instanceof VoteAnswer.Taken);
         }
 
-        /** Until when the node may still give a vote; 0 if no request can give one any more. */
+        /** Until when a request may still make the node give a vote; 0 if none can. */
         private long mayRunUntil(long now) {
             long last = mayRunUntilNanos != 0 && mayRunUntilNanos - now > 0 ? mayRunUntilNanos : 0;
             for (long each : underWay) {
@@ -125,7 +125,7 @@ public final class UnansweredVotes {
         }
     }
 
-    /** Notes a request for a vote, which is under way or will be sent. */
+    /** Notes a request for a vote before it is sent. */
     public void asking(Question question) {
         sweep(System.nanoTime());
         traces.compute(question.attempt, (number, known) -> {
@@ -145,7 +145,7 @@ public final class UnansweredVotes {
         });
     }
 
-    /** Notes that a vote may have got a new lease. */
+    /** Notes that the lease of a vote may have been renewed. */
     public void renewed(Question question) {
         traces.compute(question.attempt, (number, known) -> {
             Trace trace = known == null ? new Trace(question.lastsUntilNanos()) : known;
@@ -156,7 +156,7 @@ public final class UnansweredVotes {
     }
 
     /**
-     * Notes that the node has ended the vote of a ballot, or of an earlier one, or never had it.
+     * Notes that the node has no vote of this ballot or of an earlier one.
      *
      * @param dropped whether the node also removed the place in the queue
      */
@@ -170,7 +170,7 @@ public final class UnansweredVotes {
         });
     }
 
-    /** Forgets an attempt, even if the node may have something of it. */
+    /** Removes an attempt, even if the node may have a vote or a place of it. */
     public void forget(long attempt) {
         traces.remove(attempt);
     }
@@ -180,7 +180,7 @@ public final class UnansweredVotes {
         return is(attempt, Trace::mayHaveVote);
     }
 
-    /** Whether the node may have anything of an attempt, or may still get it. */
+    /** Whether the node may have a vote or a place of an attempt, or may still give one. */
     public boolean mayHave(long attempt) {
         return is(attempt, trace -> true);
     }
@@ -195,7 +195,7 @@ public final class UnansweredVotes {
         return is[0];
     }
 
-    /** Until when the node may still give a vote that the attempt has asked for; 0 if all requests were answered. */
+    /** Until when a request of the attempt may still make the node give a vote; 0 if all requests were answered. */
     public long mayRunUntilNanos(long attempt) {
         long[] until = new long[1];
         traces.computeIfPresent(attempt, (number, trace) -> {

@@ -9,24 +9,32 @@ public sealed interface VoteAnswer {
     /**
      * The attempt has the vote.
      *
-     * @param token the wanted token, or the master's next one if the master has already given that token or a greater
-     *     one
+     * @param token the wanted token if it is greater than all tokens that the master has given; otherwise the master's
+     *     next token
      * @param previousToken the token of the previous hold
      * @param previousLost whether the previous hold was not released
      * @param kept whether the attempt had the vote before this request
      */
     record Voted(long token, long previousToken, boolean previousLost, boolean kept) implements VoteAnswer {}
 
-    /** Another owner has the vote, for this many ms if it is not renewed. */
+    /**
+     * Another owner has the vote.
+     *
+     * @param pttlMillis when the vote ends if it is not renewed
+     */
     record Taken(String owner, long pttlMillis) implements VoteAnswer {}
 
-    /** The master may have forgotten votes, and gives none for this many ms. */
+    /**
+     * The master has just started and may have forgotten votes, so it gives none yet.
+     *
+     * @param waitMillis for how long the master gives none
+     */
     record Young(long waitMillis) implements VoteAnswer {}
 
     /**
      * The hold that was to be renewed is gone.
      *
-     * @param lapsed the token of a later vote that expired, or 0
+     * @param lapsed the token of a later vote that has expired; 0 if there was none
      */
     record Gone(long lapsed) implements VoteAnswer {}
 
@@ -60,7 +68,7 @@ public sealed interface VoteAnswer {
         return reply == null ? Word.NONE : of(reply);
     }
 
-    /** Whether to send the request once more, since it changed nothing. */
+    /** Whether the request changed nothing and is to be sent once more. */
     default boolean wantsAnother() {
         return this == Word.LATE || this == Word.OTHER;
     }

@@ -11,19 +11,19 @@ import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A poll that asks all nodes of a quorum for their votes. It wins with a majority that gave one token; the validity of
- * the hold counts from before the first request, as that of every lease. Votes that win nothing are withdrawn from all
- * nodes that gave one or may still give one. This is the algorithm of Salvatore Sanfilippo, "Distributed Locks with
- * Redis" (Redlock).
+ * A poll that asks all nodes of a quorum for their votes. It wins if a majority gives the same token. The validity of
+ * the hold then counts from before the first request, as that of every lease. If the poll does not win, its votes are
+ * withdrawn from all nodes that gave one or may still give one. This is the algorithm Redlock of Salvatore Sanfilippo,
+ * "Distributed Locks with Redis".
  *
- * <p>Tokens grow from majority to majority. A node remembers the greatest token that it has given; it gives the wanted
- * token if that is greater, else its next one. Two majorities share a node, which knows the token of the last hold; so
- * every token that a majority gives is greater. If the nodes of a majority gave different tokens, since some had
- * counted further, a second round writes the greatest token to a majority before the caller gets the lock.
+ * <p>Tokens grow from hold to hold. A node remembers the greatest token that it has given. It gives the wanted token if
+ * that is greater, and otherwise its next token. Two majorities share a node, so one node of each majority knows the
+ * token of the hold before, and gives a greater one. If the nodes of a majority gave different tokens, a second round
+ * writes the greatest of them to a majority before the caller gets the lock.
  */
 public final class VotePoll extends Poll {
 
-    /** The longest pause, in ms, of a client whose round was split. */
+    /** The longest pause, in ms, of a client after a split round: several clients got votes, and none a majority. */
     private static final int SPLIT_MILLIS = 20;
 
     private static final int STRAGGLERS = 3;
@@ -32,7 +32,7 @@ public final class VotePoll extends Poll {
     /**
      * The attempt that wants votes.
      *
-     * @param claimMillis how long a place in the queue lasts on each node, or 0 to take none
+     * @param claimMillis how long a place in the queue lasts on each node; 0 to take no place
      * @param lastLostAttempt as in {@link Request.Acquire}
      * @param success the code of the reply that the client expects
      */
@@ -78,13 +78,13 @@ public final class VotePoll extends Poll {
         return calls.vote(candidate, ballot, token, QuorumCalls.At.of(node, runId, now, timeoutNanos));
     }
 
-    /** Far less than the lease, so that one hanging node does not use the lease up. */
+    /** Far less than the lease, so that a node that hangs does not use up the lease. */
     @Override
     public long patienceNanos() {
         return QuorumCalls.patienceNanos(candidate.leaseMillis);
     }
 
-    /** A short time, since votes that win nothing hinder other clients while they last. */
+    /** A short time, since votes without a majority hinder other clients while they last. */
     @Override
     public long stragglersNanos(long majorityNanos) {
         return Math.max(MIN_STRAGGLERS_NANOS, STRAGGLERS * majorityNanos);
@@ -125,7 +125,7 @@ public final class VotePoll extends Poll {
             VotePoll round = new VotePoll(calls, candidate, ballot, greatest, true);
             return new Result(Outcome.of(busy(0)), round, null, false);
         }
-        // The last hold was released if one of the nodes that know its token knows of the release.
+        // The hold before was released if a node that knows its token also knows of its release.
         long last =
                 votes.stream().mapToLong(VoteAnswer.Voted::previousToken).max().orElseThrow();
         boolean released = votes.stream().anyMatch(vote -> vote.previousToken() == last && !vote.previousLost());
@@ -163,7 +163,7 @@ public final class VotePoll extends Poll {
                 .sorted()
                 .toArray();
         int missing = majority - free - taken.size();
-        // If enough masters answer, but some of them give no vote yet, say how long that lasts.
+        // If enough nodes answer, and a majority is missing only since some have just started, say how long that lasts.
         Outcome outcome = young.length < missing
                 ? answers.noMajority("the lock", majority)
                 : Outcome.of(new RedisException.Unready(answers.reasons("the lock", majority), young[missing - 1]));

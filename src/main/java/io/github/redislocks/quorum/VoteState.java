@@ -16,20 +16,18 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client's knowledge of one attempt on a quorum. The attempt's calls ask for votes one at a time, and none asks after
- * the attempt has won: otherwise the withdrawal of votes that won nothing could end votes that count.
+ * What a client knows of one attempt on a quorum. The calls of an attempt ask for votes one after the other, and no
+ * call asks after the attempt has won. Otherwise a call without a majority could withdraw votes with which another call
+ * of the attempt has won.
  */
 public final class VoteState {
 
-    /**
-     * The attempts of a client. An attempt stays here until it is released or has left, or until some time after its
-     * loss.
-     */
+    /** The attempts of a client. An attempt is removed when it is released or has left, or some time after its loss. */
     public static final class Register {
 
         private final Cache<Long, VoteState> all;
 
-        /** @param memory the longest time that a hold lasts without a renewal */
+        /** @param memory how long a hold lasts without a renewal, at most */
         public Register(Duration memory) {
             all = Caffeine.newBuilder()
                     .executor(Runnable::run)
@@ -37,7 +35,9 @@ public final class VoteState {
                     .build();
         }
 
-        /** The attempt for which a call asks for votes; null if the call asks for none, or the attempt is over. */
+        /**
+         * The attempt for which a call asks for votes; null if the call does not ask for votes, or the attempt is over.
+         */
         @Nullable
         public VoteState of(Call call) {
             if (call.request() instanceof Request.Acquire first) {
@@ -47,8 +47,7 @@ public final class VoteState {
         }
 
         /**
-         * The attempt whose hold a call renews or re-enters; null if the call does neither, or the attempt is
-         * forgotten.
+         * The attempt whose hold a call renews or re-enters; null if the call does neither, or the attempt was removed.
          */
         @Nullable
         public VoteState holder(Call call) {
@@ -56,8 +55,8 @@ public final class VoteState {
         }
 
         /**
-         * Forgets an attempt that got neither votes nor a place, or was refused. If it asks again, it counts as a new
-         * one.
+         * Removes an attempt that got neither votes nor a place, or was refused. If the attempt asks again, it is added
+         * again.
          */
         public void forgetBusy(Call call, Outcome outcome) {
             boolean refused =
@@ -68,7 +67,7 @@ public final class VoteState {
             }
         }
 
-        /** Forgets the attempt that a call releases or leaves. */
+        /** Removes the attempt that a call releases, or with which it leaves the queue. */
         public void forgetOver(Call call) {
             if (call.request() instanceof Request.Ending ending) {
                 all.invalidate(ending.attempt());
@@ -88,7 +87,7 @@ public final class VoteState {
     private final long lastLostAttempt;
     private final Semaphore turn = new Semaphore(1, true);
     private volatile @Nullable Reply won;
-    /** The round of the last renewal, which may be under way. */
+    /** The round of the latest renewal, which may be under way. */
     private volatile RenewPoll.Round round = RenewPoll.Round.NONE;
 
     private VoteState(List<String> keys, long lastLostAttempt) {
@@ -97,8 +96,8 @@ public final class VoteState {
     }
 
     /**
-     * Waits until no other call of the attempt asks for votes, at most until {@code deadlineNanos}; returns whether
-     * this call may ask. An interrupt does not end the wait; its flag is set again.
+     * Waits while another call of the attempt asks for votes, until {@code deadlineNanos} at most. Returns true if the
+     * calling thread may ask now. An interrupt does not end the wait; its flag is set again.
      */
     public boolean enter(long deadlineNanos) {
         return Uninterruptibles.until(deadlineNanos, nanos -> turn.tryAcquire(nanos, TimeUnit.NANOSECONDS));
@@ -108,7 +107,7 @@ public final class VoteState {
         turn.release();
     }
 
-    /** The poll to make: for votes, or if the attempt has won, for a check of its votes. */
+    /** Makes the poll for votes; if the attempt has won, makes a poll that checks its votes. */
     public Poll poll(QuorumCalls calls, Request.Wanting wanting, long token) {
         VotePoll.Candidate candidate = new VotePoll.Candidate(
                 keys,
@@ -127,9 +126,8 @@ public final class VoteState {
     }
 
     /**
-     * The poll that renews or re-enters the hold. A re-entry needs a majority of the votes of the hold. If too many of
-     * the nodes that gave these votes are away now, the re-entry first gets the votes of other nodes, as a renewal
-     * does.
+     * Makes the poll that renews or re-enters the hold. A re-entry needs a majority of nodes that have voted for the
+     * hold. If too few of them answer, the re-entry first gets the votes of other nodes, as a renewal does.
      */
     public Poll keeping(QuorumCalls calls, Call call, Request.Keeping kept) {
         Reply winning = won;
@@ -149,7 +147,7 @@ public final class VoteState {
         return next;
     }
 
-    /** The answer to the client. Notes whether the attempt has won. */
+    /** Returns the answer to the client. Notes whether the attempt has won. */
     public Outcome answer(Request.Wanting wanting, Outcome outcome) {
         Reply reply = outcome.reply();
         Reply before = won;
@@ -161,7 +159,7 @@ public final class VoteState {
                 return Outcome.of(new Reply(success(wanting), before.values()));
             }
             if (wanting instanceof Request.Acquire && reply.is("GONE")) {
-                // The caller asks for the lock, so it has no hold: the votes that it won have expired.
+                // The caller still asks for the lock, so it got no hold, and the votes that had won have expired.
                 won = null;
             }
             return Outcome.of(new RedisException.Unanswered("the votes that it had are gone", false, null));

@@ -7,8 +7,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * A poll that ends a vote on all nodes of a quorum. The withdrawal is repeated on each node until the node has
- * confirmed it, or has nothing left to end.
+ * A poll that ends the votes of an attempt on all nodes of a quorum. The withdrawal is repeated on each node until the
+ * node has confirmed it, or has no vote left.
  */
 public final class WithdrawPoll extends MajorityPoll {
 
@@ -16,8 +16,8 @@ public final class WithdrawPoll extends MajorityPoll {
 
     private final Withdrawal order;
     /**
-     * For each node: until when it may still give a vote whose request was unanswered when this poll was sent; 0 if all
-     * requests were answered.
+     * For each node: until when a request for a vote that was unanswered when this poll was sent may run there; 0 if
+     * all requests were answered.
      */
     private final AtomicLongArray mayRunUntilNanos;
 
@@ -33,8 +33,8 @@ public final class WithdrawPoll extends MajorityPoll {
     }
 
     /**
-     * The end of a hold is sent to all nodes, any other withdrawal only to nodes that may have something of the
-     * attempt.
+     * The end of a hold concerns all nodes. Any other withdrawal concerns only nodes that may have a vote or a place of
+     * the attempt.
      */
     @Override
     public boolean concerns(PolledMaster node) {
@@ -47,9 +47,7 @@ public final class WithdrawPoll extends MajorityPoll {
                 : node.unanswered.mayHaveVote(order.attempt());
     }
 
-    /**
-     * A withdrawal follows a vote of the same attempt: once that vote is answered, the withdrawal need not be repeated.
-     */
+    /** A withdrawal waits for the answer to a vote of the same attempt: sent before, it would have to be repeated. */
     @Override
     public boolean follows(Poll earlier) {
         return earlier instanceof VotePoll vote && vote.attempt() == order.attempt();
@@ -69,8 +67,8 @@ public final class WithdrawPoll extends MajorityPoll {
             }
             return;
         }
-        // Withdraw again if a vote may be given after this withdrawal: a request is still unanswered, or one was
-        // unanswered when the withdrawal was sent and may have run after it.
+        // Withdraw again if a request for a vote may run, or may have run, after this withdrawal: a request that is
+        // unanswered now, or was unanswered when the withdrawal was sent.
         long mayRunUntil = node.unanswered.mayRunUntilNanos(order.attempt());
         if (mayRunUntil != 0 || mayRunUntilNanos.get(node.index) != 0) {
             node.again(order, mayRunUntil != 0 ? mayRunUntil : System.nanoTime());

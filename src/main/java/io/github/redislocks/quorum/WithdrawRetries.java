@@ -6,12 +6,10 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
-/**
- * Repeats withdrawals at one node of a quorum, none before its time: in batches, of which a few are sent each second.
- */
+/** Repeats the withdrawals at one node of a quorum that are due, in batches, a few each second. */
 public final class WithdrawRetries {
 
-    /** The most withdrawals that are kept. Further ones are dropped: their votes end with their leases. */
+    /** The most withdrawals that wait. Further ones are dropped; their votes end with their leases. */
     public static final int MOST = 10_000;
 
     private static final int BATCH = 500;
@@ -20,7 +18,7 @@ public final class WithdrawRetries {
     private final QuorumNode node;
     private final QuorumCalls calls;
     private final RetryTimer timer;
-    /** The last withdrawal of each attempt, which also does the work of the earlier ones. */
+    /** The last withdrawal of each attempt. It also ends what the earlier ones would end. */
     private final ConcurrentMap<Long, Retry> retries = new ConcurrentHashMap<>();
 
     private final Runnable sending = this::send;
@@ -60,14 +58,14 @@ public final class WithdrawRetries {
         }
     }
 
-    /** Sends the withdrawals when they are due, even if an error ended an earlier try. */
+    /** Starts the repetition again, in case an error has stopped it. */
     public void resume() {
         if (!retries.isEmpty()) {
             timer.later(sending);
         }
     }
 
-    /** Sends all withdrawals now, on the calling thread, because the node closes. */
+    /** Sends all withdrawals now, on the calling thread. Called when the node closes. */
     void sendRest(long deadlineNanos) {
         List<WithdrawPoll> rest = new ArrayList<>();
         for (Map.Entry<Long, Retry> each : retries.entrySet()) {

@@ -3,23 +3,23 @@ package io.github.redislocks.quorum;
 import java.util.List;
 
 /**
- * An order to a master to end a ballot that won nothing, or to end an attempt with its place in the queue.
+ * An order to a master to end the votes of a ballot that did not win, or to end an attempt and its place in the queue.
  *
- * @param ballot the last ballot to end; votes for later ballots stay
+ * @param ballot the last ballot whose votes end; votes for later ballots stay
  */
 public record Withdrawal(List<String> keys, String owner, long attempt, long ballot, End end, Place place) {
 
-    /** How the hold ends, or the votes that led to no hold. */
+    /** What has become of the attempt that asked for the votes. */
     public enum End {
-        /** Unlocked by its owner. */
+        /** Its owner has unlocked the lock. */
         RELEASED,
-        /** Lost by its owner. */
+        /** Its owner has lost the lock. */
         LOST,
-        /** Never held by a caller. */
+        /** It led to no hold. */
         UNHELD
     }
 
-    /** The fate of the owner's place in the queue. */
+    /** What becomes of the owner's place in the queue. */
     public enum Place {
         DROP,
         KEEP,

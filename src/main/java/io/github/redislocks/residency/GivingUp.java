@@ -5,13 +5,13 @@ import io.github.redislocks.state.LockKeys;
 import java.time.Duration;
 
 /**
- * The data of the event that a residence is given up, collected before the release is answered.
+ * The data of the event that a lease is given up, collected before the release of the lease is answered.
  *
- * @param recalledNanos when the residence was recalled, if that is the reason
+ * @param recalledNanos when the lease was recalled, if that is the reason; else when the release began
  */
 record GivingUp(LockKeys keys, LockGivenUp.Reason reason, long acquiredNanos, long acquisitions, long recalledNanos) {
 
-    /** Makes the event, given the time at which the residence was given up. */
+    /** Makes the event; {@code now} is the time at which the lease was given up. */
     LockGivenUp at(long now) {
         Duration lasted = since(acquiredNanos, now);
         return reason == LockGivenUp.Reason.RECALLED

@@ -16,16 +16,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A lock object of a client that can keep locks. If the object was made with a residency, a thread acquires the lock by
- * the turn of the {@link Residence}; if the client has the lock in Redis, this needs no request. A call that needs a
- * hold of its own in Redis works as for every other lock, and waits behind the residence.
+ * taking the turn of the {@link Residence}; while the client has the lease, this needs no request. A call that needs
+ * its own hold in Redis acquires it as for any other lock, and waits until the client has given the lease up.
  */
 final class KeptLock extends ThreadLock {
 
-    /** For how many nanoseconds a confirmation of the lease should provide tokens. */
+    /** The time for which one confirmation of the lease should provide tokens. */
     private static final long TOKEN_NANOS = 50_000;
 
     private static final int TOKEN_SPINS = 10_000;
-    /** How often the clock is read, at most, to wait for the next microsecond. */
+    /** The most readings of the clock in a wait for the next microsecond. */
     private static final int TIME_SPINS = 1_000;
 
     KeptLock(
@@ -53,7 +53,7 @@ final class KeptLock extends ThreadLock {
         return local;
     }
 
-    /** Acquires the lock without a request if this client keeps it; null if that is not possible. */
+    /** Acquires the lock without a request; null if that is not possible. */
     private @Nullable ThreadHold acquireHere(Residence residence) {
         Hold present = residence.lease();
         if (present == null) {
@@ -61,8 +61,8 @@ final class KeptLock extends ThreadLock {
         }
         StackSpace.ensureLocal();
         long began = clock.nanoTime();
-        // Before taking the turn, look whether the lock has to be given up: a thread that finds this while it has the
-        // turn must release the lock, and this method may send no request.
+        // Check before taking the turn whether the lease must be given up. A thread that has the turn would have to
+        // give the lease up, and this method must not send a request.
         if (ends.whyOver(residence, present, began, true) != null || !residence.turn.tryTake()) {
             return null;
         }
@@ -88,7 +88,7 @@ final class KeptLock extends ThreadLock {
         return local;
     }
 
-    /** Returns true if the present hold or loss of the calling thread lets it acquire the lock. */
+    /** Returns true if neither a hold nor a loss of the calling thread forbids it to acquire the lock. */
     private boolean mayEnter(@Nullable Hold hold, @Nullable ThreadHold lost) {
         return (hold == null && lost == null) || ((hold == null || hold.isLost()) && mayRelock());
     }
@@ -130,7 +130,7 @@ final class KeptLock extends ThreadLock {
         return isHeard() ? heard(() -> acquire(residence, limit, lost)) : acquire(residence, limit, lost);
     }
 
-    /** Counts a re-entry; false if the thread turned out to have lost the lock. */
+    /** Re-enters the lock; returns false if the thread has lost it. */
     private boolean enteredAgain(ThreadHold local, WaitLimit limit) throws InterruptedException {
         long now = clock.nanoTime();
         if (!all.threadLosses.isValid(local, now)) {
@@ -147,7 +147,7 @@ final class KeptLock extends ThreadLock {
         return true;
     }
 
-    /** Acquires a lock that the client keeps, or wants to keep, for the calling thread. Null if it was busy. */
+    /** Acquires the lock for the calling thread by the turn of the residence; null if the lock was busy. */
     private @Nullable Held acquire(Residence residence, WaitLimit limit, @Nullable Hold lost)
             throws InterruptedException {
         long began = clock.nanoTime();
@@ -157,8 +157,8 @@ final class KeptLock extends ThreadLock {
             Residence.Found found =
                     residence.tryTurnOrSay(limit.timeoutNanos(began, all.settings.commandTimeoutNanos()));
             if (found != Residence.Found.TURN) {
-                // Only a holder makes the try fail. The thread that has the turn may itself be waiting in Redis: then
-                // this try asks Redis too, instead of waiting behind that thread.
+                // If a thread has the lock, the try fails. Otherwise the thread that has the turn may itself be waiting
+                // in Redis, so this try asks Redis instead of waiting for that thread.
                 return found == Residence.Found.HOLDER ? null : attempt(all.owners.caller(), limit, lost);
             }
         } else if (!residence.turn.tryTake()) {
@@ -176,15 +176,15 @@ final class KeptLock extends ThreadLock {
             }
             local = takeConfirmed(residence, residence.lease(), limit);
             while (local == null) {
-                // There is no lease, or it may not be kept any longer.
+                // There is no lease, or the lease must be given up.
                 Hold over = residence.lease();
                 if (over != null) {
                     giveUp(residence, over, limit);
                 }
                 ends.answerTries(residence);
                 if (!limit.waits() && all.localQueue.isInUse(keys().lock())) {
-                    // A release of the lease has not been answered yet. A request by the same owner could overtake it
-                    // in Redis, so ask for this thread instead of the residence.
+                    // A release of the lease has not been answered yet. A request of the same owner could overtake the
+                    // release on its way to Redis, so ask with this thread as the owner, not the residence.
                     return attempt(all.owners.caller(), limit, lost);
                 }
                 Hold lease = lease(residence, limit);
@@ -217,17 +217,16 @@ final class KeptLock extends ThreadLock {
             throw e;
         } finally {
             if (!turn) {
-                // The last owner of the turn may have kept the lease only because this thread was waiting. So decide
-                // again whether to give it up.
+                // The last thread that had the turn may have kept the lease only because this thread was waiting. So
+                // decide again whether to give the lease up.
                 ends.turnEnded(residence);
             }
         }
     }
 
     /**
-     * Throws if the thread waited because of an outage, and the outage used up its time limit or has lasted longer than
-     * {@code retryFor}. The thread that had the turn met the outage while it asked for the lock, so no thread of this
-     * client held the lock.
+     * Throws if there is an outage, and either the outage is older than {@code retryFor} or the calling thread's time
+     * is over. Does nothing if a thread of this client has the lock: then the calling thread waited for that thread.
      */
     private void checkOutage(Residence residence, boolean turn, WaitLimit limit, long began) {
         Hold lease = residence.lease();
@@ -243,8 +242,8 @@ final class KeptLock extends ThreadLock {
     }
 
     /**
-     * Makes the calling thread, which has the turn, the holder. Returns null if the lease is not valid, or may not be
-     * kept. Asks Redis first if there is no token, or if the lease is not as long as wanted.
+     * Gives the lock to the calling thread, which has the turn. Returns null if the lease is not valid, or must be
+     * given up. If there is no token, or the lease is too short, first makes Redis confirm the lease.
      */
     private @Nullable ThreadHold takeConfirmed(Residence residence, @Nullable Hold lease, WaitLimit limit) {
         for (boolean asked = false; ; asked = true) {
@@ -264,7 +263,10 @@ final class KeptLock extends ThreadLock {
         }
     }
 
-    /** Waits until a reply makes enough tokens valid for TOKEN_NANOS: there is one for each microsecond. */
+    /**
+     * Waits until a confirmation of the lease will provide enough tokens for TOKEN_NANOS. There is one token for each
+     * microsecond of the lease.
+     */
     private void awaitTokens(Residence residence, Hold lease) {
         Usage use = residence.usage(lease);
         long from = use == null ? 0 : use.nextTokenNanos() + TOKEN_NANOS;
@@ -274,8 +276,9 @@ final class KeptLock extends ThreadLock {
     }
 
     /**
-     * Makes the calling thread, which has the turn, the holder. Returns null if the lease is not valid, or is renewed
-     * for a shorter time than wanted. If the next token needs no request, only time, waits for its microsecond.
+     * Gives the lock to the calling thread, which has the turn. Returns null if the lease is not valid, or is renewed
+     * for a shorter time than wanted. Waits for the next token if the token needs no request, but only the next
+     * microsecond.
      */
     private @Nullable ThreadHold take(Residence residence, @Nullable Hold lease, Owner caller, long now) {
         if (lease == null || lease.renewedMillis() < leaseMillis() || !all.losses.isValid(lease, now)) {
@@ -292,7 +295,10 @@ final class KeptLock extends ThreadLock {
         return local;
     }
 
-    /** Has Redis confirm a lease and extend it to {@code millis}. From then on it is renewed for that time. */
+    /**
+     * Makes Redis confirm the lease and extend it to {@code millis}. From then on each renewal extends the lease to
+     * that time.
+     */
     private void confirm(Hold lease, WaitLimit limit, long millis) {
         long now = clock.nanoTime();
         if (extend(lease, millis, now + limit.timeoutNanos(now, all.settings.commandTimeoutNanos()))) {
@@ -315,19 +321,19 @@ final class KeptLock extends ThreadLock {
     }
 
     /**
-     * Called once the calling thread has the lock. Declares the hold lost if its lease was lost meanwhile, and answers
-     * tries.
+     * Called when the calling thread has got the lock. Declares the hold lost if its lease was lost meanwhile, and
+     * answers the tries of other clients.
      */
     private void begun(Residence residence, ThreadHold local) {
-        // Merge the records before this hold can be lost, since a loss adds another one.
+        // Merge the thread's records of losses before this hold can be lost, since a loss adds a record.
         all.threadLosses.merge(keys(), local.owner);
         all.threadLosses.begun(local);
         ends.answerTries(residence);
     }
 
     /**
-     * Releases a lease under which the calling thread, which has the turn, cannot become the holder. Returns when Redis
-     * has answered; if it does not answer in time, the release goes on in the background.
+     * Releases a lease under which the calling thread, which has the turn, cannot get the lock. Waits for the answer of
+     * Redis; if Redis does not answer in time, the release goes on in the background.
      */
     private void giveUp(Residence residence, Hold lease, WaitLimit limit) {
         if (ends.continued(lease)) {

@@ -20,11 +20,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ends of leases: says why a lease is not to be kept, and gives up in the background what no thread uses.
+ * Decides whether a lease must be given up, and why. Gives up, in the background, leases that no thread uses.
  *
- * <p>If an error stops a thread that releases a lease, its turn ends all the same, and the residence goes on to have
- * the lease. A lease that is being released while the turn is free was left by an error: the next thread that takes the
- * turn, or the watchdog, has the release continued.
+ * <p>If a thread that releases a lease meets an error, the thread's turn ends all the same, and the lease stays, in the
+ * state <i>releasing</i>. So if the turn is free and the lease is releasing, an error has stopped the release. The next
+ * thread that takes the turn, or the watchdog, then continues the release in the background.
  */
 final class LeaseEnds {
 
@@ -47,28 +47,34 @@ final class LeaseEnds {
         this.events = events;
     }
 
-    /** No lease is kept from now on. */
+    /** From now on, every lease must be given up. */
     void close() {
         closed = true;
     }
 
     /**
-     * Why a lease must be given up, as {@link #reason} says. Null if it may be kept: there is no reason, or its slice
-     * lasts and a thread of this client is next.
+     * The {@link #reason} why a lease must be given up; null if the lease may be kept. During the lease's slice it may
+     * be kept in spite of a reason, if a thread of this client is next.
      *
-     * @param passes whether a thread of this client would have the lock next
+     * @param passes whether a thread of this client is next to get the lock
      */
     LockGivenUp.@Nullable Reason whyOver(Residence residence, Hold lease, long now, boolean passes) {
         LockGivenUp.Reason reason = reason(residence, lease);
         return reason != null && passes && isYoung(lease, now) ? null : reason;
     }
 
-    /** Returns true while the slice of a lease lasts, in which threads of this client come first. */
+    /**
+     * Returns true during the slice of a lease: the time after its acquisition in which threads of this client come
+     * first.
+     */
     private static boolean isYoung(Hold lease, long now) {
         return now - lease.acquiredNanos < Timing.SLICE_NANOS;
     }
 
-    /** Why a lease must be given up even if it was used just now: the first of the possible reasons, or null. */
+    /**
+     * Why a lease must be given up even if threads use it, or null. Of several reasons, returns the first in the order
+     * below.
+     */
     LockGivenUp.@Nullable Reason reason(Residence residence, Hold lease) {
         if (residence.isRecalled(lease)) {
             return LockGivenUp.Reason.RECALLED;
@@ -82,8 +88,8 @@ final class LeaseEnds {
         if (!mailbox.isOpen()) {
             return LockGivenUp.Reason.NOT_LISTENING;
         }
-        // `outlasts`: a thread took this lock with a longer lease than the client now renews, and has released it.
-        // Then give the lock up, so that others need not wait for the longer lease if this client crashes.
+        // `outlasts` is true if a thread took this lock with a longer lease time than the present one, and has
+        // unlocked. Then give the lease up: if this client crashed, others would have to wait for the longer time.
         boolean outlasts = lease.longestLeaseMillis() > lease.renewedMillis();
         return !outlasts && localQueue.successor(residence.keys, lease.attempt) == null
                 ? null
@@ -91,8 +97,8 @@ final class LeaseEnds {
     }
 
     /**
-     * Makes the event of a lease that is given up; null if there is no listener. Its reason is the one that
-     * {@link #reason} finds, or else {@code otherwise}. Call under the turn, before the release.
+     * Makes the event of a lease that is given up; null if there is no listener. The event has the {@link #reason}, or
+     * {@code otherwise} if that is null. Call while having the turn, before the release.
      */
     @Nullable
     GivingUp event(Residence residence, Hold lease, LockGivenUp.Reason otherwise) {
@@ -103,7 +109,7 @@ final class LeaseEnds {
         return residence.givingUp(lease, found == null ? otherwise : found);
     }
 
-    /** Notifies the listeners of what was given up. Call last: this may throw an error. */
+    /** Notifies the listeners that a lease was given up. Call last, since this method may throw an error. */
     void publish(@Nullable GivingUp event) {
         if (event != null) {
             long now = clock.nanoTime();
@@ -111,7 +117,10 @@ final class LeaseEnds {
         }
     }
 
-    /** Call after every turn: requests that arrived meanwhile were left to the thread that had the turn. */
+    /**
+     * Call after every turn. Others may have wanted the lock during the turn, and have left the decision to the thread
+     * that had the turn: this method answers tries, and gives the lease up if there is a reason.
+     */
     void turnEnded(Residence residence) {
         answerTries(residence);
         Hold lease = residence.lease();
@@ -124,20 +133,20 @@ final class LeaseEnds {
     }
 
     /**
-     * Answers the tries of other clients once it is clear whether a thread has the lock. Until then the thread that has
-     * the turn is about to have the lock, or to release it, and calls this afterwards.
+     * Answers the tries of other clients once it is clear whether a thread has the lock. If it is not clear yet, does
+     * nothing: a thread that has the turn is about to get or to release the lock, and calls this method afterwards.
      */
     void answerTries(Residence residence) {
         while (residence.isAsked()) {
             if (residence.lease() != null && residence.holding() == null) {
-                // The turn ends with the release, and its end calls this method again.
+                // If the lease is given up, the end of the release ends the turn, which calls this method again.
                 giveUpIfIdle(residence, LockGivenUp.Reason.RECALLED, null);
                 if (residence.lease() != null) {
                     return;
                 }
-                // The lease was lost meanwhile, so no release follows.
+                // There is no lease any more, so no release will call this method: answer now.
             }
-            // Check the stack before the task is taken: after a StackOverflowError nobody would run the task.
+            // Check the stack before the task leaves the queue: after a StackOverflowError nobody would run the task.
             StackSpace.ensureLocal();
             Runnable next = residence.nextAsked();
             if (next != null) {
@@ -147,10 +156,9 @@ final class LeaseEnds {
     }
 
     /**
-     * Gives a lease up if no thread uses it and there is a reason: {@code otherwise}, or if that is null, the one that
-     * {@link #reason} finds.
+     * Gives the lease up if the turn is free and there is a reason.
      *
-     * @param together where to add the release, to send it with others; null to send it at once
+     * @param together collects releases to send them together; null to send the release at once
      */
     void giveUpIfIdle(Residence residence, LockGivenUp.@Nullable Reason otherwise, @Nullable Departure together) {
         if (residence.lease() == null) {
@@ -159,7 +167,7 @@ final class LeaseEnds {
         // Check the stack before the turn is taken: after a StackOverflowError nobody would end the turn.
         StackSpace.ensureLocal();
         if (!residence.turn.tryTakeFirst()) {
-            // The thread that has the turn checks this when it ends the turn.
+            // The thread that has the turn calls turnEnded(), which checks this again.
             return;
         }
         boolean mayEnd = true;
@@ -178,14 +186,14 @@ final class LeaseEnds {
             }
         }
         if (mayEnd) {
-            // After an error do not call this: the error would come again. The watchdog inspects the lease again.
+            // Not called after an error, which would only occur again. The watchdog inspects the lease again.
             turnEnded(residence);
         }
     }
 
     /**
-     * Continues in the background a release that an error has stopped; false if there is none. Call under the turn,
-     * under which no other thread releases the lease.
+     * If an error has stopped the release of this lease, continues the release in the background and returns true. Call
+     * while having the turn, so that no other thread is releasing the lease.
      */
     boolean continued(Hold lease) {
         boolean left = lease.isReleasing();
@@ -196,16 +204,16 @@ final class LeaseEnds {
     }
 
     /**
-     * Releases a lease in the background. The caller's turn ends with the release. Until then no thread of this client
-     * asks Redis for the lock, since its request could overtake the release.
+     * Releases a lease in the background. The caller's turn ends only with the release: a thread that got the turn
+     * before could send a request that overtakes the release.
      */
     private void giveUp(Residence residence, Hold lease, LockGivenUp.Reason otherwise, @Nullable Departure together) {
         residence.releases(lease);
         boolean sent = false;
         try {
             LeaseEnd end = new LeaseEnd(residence, lease, event(residence, lease, otherwise));
-            // Make the writes of the last holder visible to the next one, which may be a thread of another client in
-            // this JVM.
+            // Make the last holder's writes visible to the next holder, which may be a thread of another client in this
+            // JVM.
             MemoryEdge.publish();
             release(end, together);
             sent = true;
@@ -233,7 +241,7 @@ final class LeaseEnds {
         }
     }
 
-    /** The end of the release of a lease. */
+    /** What follows the release of one lease. */
     private final class LeaseEnd implements Handoff.Leaving {
 
         private final Residence residence;
@@ -264,7 +272,8 @@ final class LeaseEnds {
                     losses.ended(lease);
                 }
                 holds.remove(lease);
-                // Forget the lease after its hold: if an error keeps the hold, the release is continued.
+                // Remove the lease from the holds first: if that fails, the residence still has the lease, and the
+                // release is continued later.
                 residence.ended(lease);
                 if (inGoodOrder) {
                     publish(event);
@@ -277,7 +286,7 @@ final class LeaseEnds {
         }
     }
 
-    /** Leases whose releases are sent together, a limited number with each request. */
+    /** Collects releases of leases, and sends {@link Renewals#BATCH} of them in one request. */
     final class Departure {
 
         private final List<LeaseEnd> leaving = new ArrayList<>();
@@ -289,7 +298,7 @@ final class LeaseEnds {
             }
         }
 
-        /** Sends what has not been sent. */
+        /** Sends the collected releases. */
         void leave() {
             boolean sent = leaving.isEmpty();
             try {

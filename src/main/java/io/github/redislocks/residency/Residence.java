@@ -17,16 +17,17 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client as the owner of one lock, which its threads pass on among themselves without a request.
+ * A client as the owner of one lock in Redis. The threads of the client pass the lock on among themselves without a
+ * request.
  *
  * <p>In Redis the lock has one hold, the <i>lease</i>, whose owner is this residence. In the client, the threads queue
- * for the <i>turn</i>. Only the thread that has the turn may have a {@link ThreadHold}, acquire the lease, or release
- * it; so a lease is never released under a thread that relies on it. A lease may be lost at any time: the thread that
- * declares the loss also ends the hold under the lease, and then the turn.
+ * for the <i>turn</i>. Only the thread that has the turn may acquire the lease, release it, or have a
+ * {@link ThreadHold} under it; so no lease is released while another thread relies on it. A thread that declares the
+ * loss of the lease also ends the thread hold under it, and then the turn.
  *
  * <pre>
  *   turn free, no lease        the client does not have the lock
- *   turn free, lease           kept: nobody has the lock, and the next thread needs no request
+ *   turn free, lease           kept: no thread has the lock, and the next one needs no request
  *   turn taken, no holder      a thread acquires, checks or releases the lease; or the lease is released in the
  *                              background, and the turn ends with that
  *   turn taken, holder         a thread has the lock
@@ -34,10 +35,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Residence extends Owner implements Keeper, ThreadHold.Host {
 
-    /** The start of a residence's id, behind the client's id. The scripts know it. */
+    /** Begins the part of a residence's id after the client's id. The scripts recognize residences by it. */
     static final String KIND = "r";
 
-    // lazySet is enough where `turn.end()` follows: its volatile write publishes this one.
+    // lazySet is enough in passOn(): the volatile write in the following turn.end() publishes the change.
     private static final AtomicReferenceFieldUpdater<Residence, @Nullable ThreadHold> HOLDING =
             AtomicReferenceFieldUpdater.newUpdater(Residence.class, ThreadHold.class, "holding");
 
@@ -50,19 +51,19 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     private final ThreadLosses losses;
     private final Holds holds;
     private final AtomicReference<@Nullable Hold> lease = new AtomicReference<>();
-    /** The lease that is being released in the background, whose end also ends the turn; null if there is none. */
+    /** The lease that is being released in the background, or null. The end of the release ends the turn. */
     private final AtomicReference<@Nullable Hold> releasing = new AtomicReference<>();
-    /** The use of the last lease that has begun; written under the turn. Null before the first. */
+    /** The usage of the latest lease; null before the first lease. Written by the thread that has the turn. */
     private volatile @Nullable Usage usage;
 
     private volatile @Nullable ThreadHold holding;
-    /** The tries of other clients that are answered once it is clear whether a thread has the lock. */
+    /** Tasks that answer the tries of other clients. They run once it is clear whether a thread has the lock. */
     private final Queue<Runnable> tries = new ConcurrentLinkedQueue<>();
-    /** The thread that acquires the lease; null if none does. */
+    /** The thread that is acquiring the lease, or null. */
     private volatile @Nullable Thread waiter;
-    /** Whether another client may have waited in Redis when the lease was acquired. Written under the turn. */
+    /** Whether another client may have waited in Redis when the lease was acquired. Guarded by the turn. */
     private volatile boolean foundOthers;
-    /** The highest attempt whose lease another client has recalled. */
+    /** The number of the latest attempt whose lease another client has recalled. */
     private final AtomicLong recalled = new AtomicLong();
     /** When that attempt was first recalled. */
     private volatile long recalledNanos;
@@ -75,8 +76,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
      * Makes a residence without a lease.
      *
      * @param id the owner's id in Redis: the id of the client, a colon, {@link #KIND} and a number
-     * @param losses of threads
-     * @param holds of the client in Redis
+     * @param losses the losses of thread holds
+     * @param holds the client's holds in Redis
      */
     public Residence(Clock clock, String id, LockKeys keys, ThreadLosses losses, Holds holds) {
         super(id, Residence.class);
@@ -102,28 +103,27 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         return lookedNanos;
     }
 
-    /** Notes that the watchdog has Redis asked for the lease. Used by the watchdog only. */
+    /** Notes that the watchdog makes the client ask Redis about the lease. Called by the watchdog only. */
     void looked(long now) {
         lookedNanos = now;
     }
 
-    /** The result of a try, which does not wait. */
+    /** What a try without a wait finds. */
     public enum Found {
-        /** The turn was free; the try has it now. */
+        /** The turn was free. The calling thread has it now. */
         TURN,
         /** A thread has the lock. */
         HOLDER,
         /**
-         * A thread has the turn, and asks Redis for the lock, or takes too long to release it. Only Redis can say who
+         * Another thread has the turn but not the lock: it is acquiring or releasing the lease. Only Redis knows who
          * has the lock.
          */
         UNKNOWN
     }
 
     /**
-     * Takes the turn before threads that wait for it, or says why it is not free. Waits at most for the given time
-     * until the thread that has the turn is the holder or has failed; after that time Redis has to say who holds the
-     * lock.
+     * Takes the turn before threads that wait for it, or says why the turn is not free. If the thread that has the turn
+     * is about to get the lock or to release the lease, waits for that, for {@code mostNanos} at most.
      */
     public Found tryTurnOrSay(long mostNanos) {
         long began = clock.nanoTime();
@@ -137,7 +137,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
             if (lease() == null || (i % SPINS == 0 && clock.nanoTime() - began >= mostNanos)) {
                 return Found.UNKNOWN;
             }
-            // The thread with the turn is about to become the holder, or to release the lease: wait until it has.
+            // The thread that has the turn is about to get the lock, or to release the lease: wait for that.
             if (i % SPINS == 0) {
                 LockSupport.parkNanos(this, YIELD_NANOS);
             } else {
@@ -146,34 +146,33 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         }
     }
 
-    /** The hold of the client in Redis, valid or not, until the end of its release is known; null if there is none. */
+    /** The client's hold in Redis, valid or not, until its end is known; null if there is none. */
     public @Nullable Hold lease() {
         return lease.get();
     }
 
-    /** Notes the lease that was acquired. Call under the turn. */
+    /** Notes that the calling thread, which has the turn, has acquired the lease. */
     public void begin(Hold acquired) {
-        // Set the lease first, so that the residence has it after any error that follows.
+        // Set the lease first, so that an error in the following lines does not lose it.
         lease.set(acquired);
-        // The thread that declared the loss of the lease before may find neither that lease nor its use any more.
-        // Report
-        // the loss before the use is replaced, so that an error leaves the report to the next lease.
+        // Report the loss of the previous lease, if the thread that declared it has not done so. Report before `usage`
+        // is replaced: after an error, the next lease repeats the report.
         losses.tellUnlocked(usage);
         usage = new Usage(acquired);
         turn.beginSlice(clock.nanoTime());
     }
 
-    /** Notes that a lease has ended. Any thread may call this, and repeat it. */
+    /** Notes that a lease has ended. Any thread may call this, any number of times. */
     public void ended(Hold from) {
         lease.compareAndSet(from, null);
     }
 
-    /** Notes that a lease is being released in the background. Call under the turn, which ends with the release. */
+    /** Notes that a lease is being released in the background. The end of the release will end the turn. */
     void releases(Hold from) {
         releasing.set(from);
     }
 
-    /** Ends the turn of a release in the background, once; returns true if this call did. */
+    /** Ends the turn after a release in the background. Only the first call does so, and returns true. */
     boolean released(Hold from) {
         boolean first = releasing.compareAndSet(from, null);
         if (first) {
@@ -182,12 +181,12 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         return first;
     }
 
-    /** Notes that another client tries the lock; the task answers it. */
+    /** Notes that another client tries to get the lock. The task answers that client. */
     void ask(Runnable answer) {
         tries.add(answer);
     }
 
-    /** Returns true if tries are to be answered. */
+    /** Returns true if tries of other clients wait for an answer. */
     boolean isAsked() {
         return !tries.isEmpty();
     }
@@ -203,19 +202,16 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         foundOthers = found;
     }
 
-    /** Whether another client may have waited in Redis when the lease was acquired. Call under the turn. */
+    /** Whether another client may have waited in Redis when the lease was acquired. Call while having the turn. */
     boolean foundOthers() {
         return foundOthers;
     }
 
-    /**
-     * Notes that another client wants the lock that this residence acquired by {@code attempt}. The attempt may not
-     * have led to a lease yet.
-     */
+    /** Notes that another client wants the lock that this residence acquired, or is acquiring, by {@code attempt}. */
     public void recall(long attempt, long now) {
         long before = recalled.get();
         while (before < attempt) {
-            // Set the time before the recall, so that a thread that sees the recall also sees its time.
+            // Write the time first, so that a thread that sees the recall also sees its time.
             recalledNanos = now;
             if (recalled.compareAndSet(before, attempt)) {
                 return;
@@ -229,10 +225,10 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         return recalled.get() >= from.attempt;
     }
 
-    /** Makes the event of a lease that is given up for {@code reason}. Call under the turn. */
+    /** Makes the event of a lease that is given up. Call while having the turn. */
     GivingUp givingUp(Hold from, LockGivenUp.Reason reason) {
         Usage use = usage(from);
-        // If the tryLock() of another client is the reason, no time of a recall was noted: count from now.
+        // A tryLock() of another client notes no recall: use the present time.
         long since = isRecalled(from) ? recalledNanos : clock.nanoTime();
         return new GivingUp(keys, reason, from.acquiredNanos, use == null ? 0 : use.acquisitions(), since);
     }
@@ -267,7 +263,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         recall(attempt, clock.nanoTime());
     }
 
-    /** The hold of the thread that has the lock; null if none has. */
+    /** The hold of the thread that has the lock; null if no thread has the lock. */
     public @Nullable ThreadHold holding() {
         ThreadHold local = holding;
         return local == null || local.isBeginning() ? null : local;
@@ -285,7 +281,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         return holding;
     }
 
-    /** The use of a lease, under which the calling thread has the turn; null if that is not the last lease. */
+    /** The usage of the given lease; null if that is not the latest lease. The calling thread has the turn. */
     @Nullable
     Usage usage(Hold from) {
         Usage use = usage;
@@ -293,9 +289,9 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     }
 
     /**
-     * Makes the calling thread, which has the turn, the holder. Null if the lease has ended meanwhile, or if Redis has
-     * to be asked before there is a token. A thread that declared the loss of the lease may not have seen the hold:
-     * call {@link ThreadLosses#begun} next.
+     * Gives the lock to the calling thread, which has the turn; null if the lease has ended, or has no token until
+     * Redis confirms it. Call {@link ThreadLosses#begun} next: a thread that declares the loss of the lease now may not
+     * see this hold.
      */
     public @Nullable ThreadHold take(Hold from, Owner owner, long now) {
         Usage use = usage(from);
@@ -305,20 +301,20 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         }
         ThreadHold made = new ThreadHold(from, owner, next, use.lastToken() == 0 && from.previousLost, now);
         holding = made;
-        // Check again: a thread that declared the loss before the line above saw no holder.
+        // Check after setting `holding`: a thread that declared the loss of the lease before that saw no hold to end.
         if (!from.isOpen()) {
             holding = null;
             return null;
         }
-        // Give the token after the check, so that no loss is reported for a token that no thread got.
+        // Count the token after the check: no loss must be reported for a token that no thread got.
         use.gave(next);
         made.begin();
         return made;
     }
 
     /**
-     * Ends a hold whose release its thread has begun, and the turn. Does nothing if the hold was lost in the release:
-     * the turn ended with the loss.
+     * Ends a hold that its thread is releasing, and the thread's turn; or does nothing if the loss of the hold ended
+     * both.
      */
     @SuppressWarnings("ReferenceEquality")
     public void passOn(ThreadHold hold, long now) {
@@ -332,23 +328,20 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         }
     }
 
-    /** Returns true while a thread has begun the release of its hold and not ended it. */
+    /** Returns true while the hold is being released. */
     @SuppressWarnings("ReferenceEquality")
     boolean isEnding(ThreadHold hold) {
         return holding == hold && hold.isReleasing();
     }
 
-    /** Ends the hold of a thread on its behalf, and the turn with it. A repeated call does nothing. */
+    /** Ends a hold and its thread's turn. Any thread may call this; a repeated call does nothing. */
     public void end(ThreadHold hold) {
         if (HOLDING.compareAndSet(this, hold, null)) {
             turn.end();
         }
     }
 
-    /**
-     * Ends a hold that was lost, and the turn with it, and adds the record of the loss, which stays until its thread's
-     * unlock. A repeated call does nothing.
-     */
+    /** Records the loss of a hold, and ends the hold and its thread's turn. A repeated call does nothing. */
     @Override
     @SuppressWarnings("ReferenceEquality")
     public void lost(ThreadHold hold) {
@@ -363,32 +356,35 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     }
 
     /**
-     * Handles the loss of the lease. The listeners are notified only if a thread has the lock, or if another client
-     * ended the lease and a thread may have had the lock at that time. If a thread is releasing its hold, or reporting
-     * its loss, that thread ends the hold; the lease stays known until then.
+     * Handles the loss of the lease. Notifies the listeners if a thread has the lock, or may have had it when another
+     * client ended the lease. A thread that is releasing its hold, or reporting its loss, ends the hold itself; until
+     * then the lease stays among the client's holds.
      */
     @Override
     public FollowUp lost(Hold from, LockLost.Reason reason) {
         ThreadHold local = holding();
         try {
-            // Call `ended` even if the hold is lost already: an error may have stopped the earlier call.
+            // Call `ended` even if the hold was lost before: an error may have stopped an earlier call.
             if (local != null && local.isUnder(from) && (local.lose(reason) || local.isLost())) {
                 losses.ended(local);
             }
         } finally {
-            // End the turn even after an error. The next thread, which waits for this turn, may have removed the lease
-            // from the residence already; then the watchdog could not find the lease and end the turn.
+            // End the local turn of the lease even after an error: if the next thread has removed the lease from the
+            // residence already, the watchdog would not find it.
             losses.endTurn(from);
         }
         if (!forget(from)) {
             return FollowUp.LATER;
         }
-        // If the next lease has begun meanwhile, its beginning has notified the listeners.
+        // If the next lease has begun meanwhile, usage() returns null, and begin() has notified the listeners.
         losses.tellUnlocked(usage(from));
         return FollowUp.DONE;
     }
 
-    /** Forgets a lease that was lost; returns false while a thread's hold under the lease has not ended. */
+    /**
+     * Forgets a lease that was lost. Returns false, and leaves it among the client's holds, while a thread has a hold
+     * under it.
+     */
     boolean forget(Hold from) {
         ended(from);
         ThreadHold local = holding;
@@ -404,12 +400,12 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         ended(from);
     }
 
-    /** Notes that the calling thread acquires the lease. */
+    /** Notes that the calling thread is acquiring the lease. */
     void waits() {
         waiter = Thread.currentThread();
     }
 
-    /** Notes that no thread acquires the lease any more. */
+    /** Notes that no thread is acquiring the lease any more. */
     void rests() {
         waiter = null;
     }
@@ -430,12 +426,14 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         }
     }
 
-    /** Whether the thread that has the lock is alive; true if no thread has it, since a kept lock needs no thread. */
+    /**
+     * Whether the thread that has the lock is alive; true if no thread has it, since the client keeps the lease then.
+     */
     @Override
     @SuppressWarnings("ReferenceEquality")
     public boolean isAlive() {
         ThreadHold local = holding;
-        // Check again: the thread may have unlocked before it ended, and another may have the lock now.
+        // Read `holding` again: the thread may have unlocked before it ended, and another thread may have the lock now.
         return local == null || local.owner.isAlive() || holding != local;
     }
 

@@ -43,18 +43,21 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The residences of a client. Makes the lock objects, and gives leases up: when they have been unused for their time,
- * when another client recalls them, or when a thread or handle of this client wants a hold of its own.
+ * The residences of a client. Makes the lock objects. Gives a lease up when no thread has used it for its time, when
+ * another client recalls it, or when a thread or handle of this client wants its own hold in Redis.
  */
 public final class Residences implements Wanted, Task {
 
     /**
-     * If more leases are kept than allowed, this client gives up the surplus and, in addition, the allowed number
-     * divided by this, so that the search for the oldest leases is rare.
+     * If a client keeps more leases than allowed, it gives up the surplus and, in addition, the allowed number divided
+     * by {@code PART}. So the search for the oldest leases is rare.
      */
     private static final int PART = 16;
 
-    /** How many ticks there are in the time for which a lease is kept. */
+    /**
+     * Times of the watchdog are rounded to ticks, so that one inspection serves many leases. There are so many ticks in
+     * the time after which something is due.
+     */
     private static final int TICKS = 10;
 
     private static final long LEAST_TICK_NANOS = 10_000_000;
@@ -72,15 +75,15 @@ public final class Residences implements Wanted, Task {
     final Watchdog watchdog;
     final EventNotifier events;
     private final AtomicLong numbers = new AtomicLong();
-    /** How many leases the last inspection has left without use, and how many have begun since. */
+    /** The number of leases that no thread used at the last inspection, plus the number of leases acquired since. */
     private final AtomicLong idle = new AtomicLong();
     /**
-     * The residences by the key of the lock. An entry lasts as long as a lock object or a lease refers to the
-     * residence.
+     * The residences by the lock's key. The values are weak: an entry lasts as long as a lock object or a lease refers
+     * to the residence.
      */
     private final Cache<String, Residence> byLock =
             Caffeine.newBuilder().executor(Runnable::run).weakValues().build();
-    /** Whether there has ever been a residence. If not, nothing is looked up. */
+    /** Whether the client has ever had a residence. Until then, no method looks into {@link #byLock}. */
     private volatile boolean any;
 
     public Residences(RedisAccess access, WaitingParts parts, Owners owners, EventNotifier events) {
@@ -98,18 +101,18 @@ public final class Residences implements Wanted, Task {
         this.ends = new LeaseEnds(access, parts, events);
     }
 
-    /** Makes the part of one lock object that uses the engine. */
+    /** Makes the {@link Sync} of one lock object. */
     public Sync lock(LockEngine engine, LockKeys keys, boolean fair, Settings own) {
-        // A client cannot keep a fair lock, since only Redis knows its order, or a lock with maxHold, whose holds end
-        // in
-        // Redis.
+        // A client cannot keep a fair lock, since only Redis knows the order of its waiters, nor a lock with maxHold,
+        // since each of its holds has to end in Redis.
         boolean keeps = own.residencyNanos() > 0 && own.maxHoldMillis() == 0 && !fair;
         return new KeptLock(engine, keys, fair, own, this, keeps ? of(keys, own.residencyNanos()) : null);
     }
 
     /**
-     * The residence of a lock; made if there is none. The time for which it is kept may be replaced when a thread
-     * unlocks.
+     * Returns the residence of a lock, or makes it.
+     *
+     * @param keepNanos for how long a new residence keeps an unused lease; the next unlock may change this time
      */
     public Residence of(LockKeys keys, long keepNanos) {
         any = true;
@@ -132,7 +135,10 @@ public final class Residences implements Wanted, Task {
         return any ? byLock.getIfPresent(lock) : null;
     }
 
-    /** Returns true if the client keeps the lock, so that no request is needed to know whether a thread holds it. */
+    /**
+     * Returns true if the client has a valid lease of the lock. Then the client knows without a request whether a
+     * thread holds the lock.
+     */
     public boolean has(LockKeys keys) {
         Residence residence = known(keys.lock());
         Hold lease = residence == null ? null : residence.lease();
@@ -151,7 +157,10 @@ public final class Residences implements Wanted, Task {
         return residence == null ? List.of() : residence.turn.queuedThreads();
     }
 
-    /** The threads that wait for a turn, or have got it after a wait and ask Redis, and what they wait for. */
+    /**
+     * The threads that wait for a lock of a residence, each with its lock: threads that wait for the turn, and threads
+     * that got the turn after a wait and have not finished their acquisition.
+     */
     public Map<Thread, LockKeys> waiting() {
         Map<Thread, LockKeys> waiting = new HashMap<>();
         for (Residence residence : byLock.asMap().values()) {
@@ -162,14 +171,14 @@ public final class Residences implements Wanted, Task {
         return waiting;
     }
 
-    /** Completes the holder that Redis names: if it is this client, names the thread that holds the lock. */
+    /** If the holder that Redis names is a residence of this client, returns the thread that holds the lock instead. */
     public LockInspection.Holder known(LockKeys keys, LockInspection.Holder holder) {
         Residence residence = known(keys.lock());
         ThreadHold local = residence == null ? null : residence.holding();
         if (local == null || !holder.owner().toString().equals(local.lease.owner.id)) {
             return holder;
         }
-        // The token of the lease is the time of its grant by the clock of the server, in microseconds.
+        // The token of the lease is the time of its grant, in microseconds, by the server's clock.
         long laterNanos = Math.max(0, local.acquiredNanos - local.lease.acquiredNanos);
         Instant since = Instant.EPOCH.plus(local.lease.token + laterNanos / 1_000, ChronoUnit.MICROS);
         LockOwner thread = LockOwner.parse(local.owner.id);
@@ -186,7 +195,7 @@ public final class Residences implements Wanted, Task {
         }
     }
 
-    /** If no thread has the lock, gives it up. Answers the client after that. */
+    /** Gives the lease up if no thread has the lock, and then answers the other client. */
     @Override
     public void byTry(String lock, String clientId, long attempt) {
         Runnable answer = () -> watchdog.run(new Answering(lock, clientId, attempt));
@@ -229,7 +238,7 @@ public final class Residences implements Wanted, Task {
         }
     }
 
-    /** The number of locks that the client has in Redis although none of its threads holds them. */
+    /** The number of locks that the client keeps and that none of its threads holds. */
     public long countIdle() {
         long idle = 0;
         for (Residence residence : all()) {
@@ -239,7 +248,7 @@ public final class Residences implements Wanted, Task {
         return idle;
     }
 
-    /** The residences of the client that have a lease in Redis, or may have. */
+    /** The residences that have, or may still have, a lease in Redis. */
     private Iterable<Residence> all() {
         return () -> (any ? holds.all() : List.<Hold>of())
                 .stream()
@@ -255,7 +264,7 @@ public final class Residences implements Wanted, Task {
         }
         Walk walk = new Walk(now);
         idle.set(0);
-        // An error at one lease must keep neither the others nor the losses from being looked at.
+        // Use Steps: an error at one lease must not prevent the inspection of the other leases and of the losses.
         new Steps(
                         () -> Steps.forEach(all(), walk::inspect),
                         walk::giveUpOldest,
@@ -271,7 +280,7 @@ public final class Residences implements Wanted, Task {
         final LeaseEnds.Departure together = ends.new Departure();
         private final long now;
         private final List<Kept> kept = new ArrayList<>();
-        /** The time of the next look. */
+        /** When the next inspection is due. */
         long next = Long.MAX_VALUE;
 
         Walk(long now) {
@@ -293,8 +302,8 @@ public final class Residences implements Wanted, Task {
             if (residence.holding() != null || residence.turn.isWanted()) {
                 return;
             }
-            // The later of acquisition and last unlock: a thread may have just acquired the lease and be about to use
-            // it.
+            // Not earlier than the acquisition of the lease, since a thread may have just acquired it and be about to
+            // use it.
             long since = residence.unlockedNanos(lease);
             long end = endNanos(residence, since);
             if (end <= now || !lease.isOpen() || ends.reason(residence, lease) != null) {
@@ -305,7 +314,7 @@ public final class Residences implements Wanted, Task {
             }
         }
 
-        /** Gives up what has been kept longest, if more is kept than may be. */
+        /** If too many leases are kept, gives up those that have been unused longest. */
         void giveUpOldest() {
             int most = settings.maxResident();
             int surplus = kept.size() > most ? kept.size() - most + most / PART : 0;
@@ -319,20 +328,16 @@ public final class Residences implements Wanted, Task {
         }
     }
 
-    /**
-     * When a lease that has been unused since {@code sinceNanos} is given up: at the next tick, so that one inspection
-     * can end many leases.
-     */
+    /** When to give up a lease that has been unused since {@code sinceNanos}: at the first tick after its time. */
     private static long endNanos(Residence residence, long sinceNanos) {
         long tick = Math.max(LEAST_TICK_NANOS, residence.keepNanos() / TICKS);
         return ((sinceNanos + residence.keepNanos()) / tick + 1) * tick;
     }
 
     /**
-     * Notes that a thread has unlocked a lock that is kept now.
+     * Notes that a thread has unlocked, and that the client keeps the lock.
      *
-     * @param keepNanos for how long the thread's lock object wants the lock to be kept; 0 if it was made without
-     *     residency
+     * @param keepNanos the residency of the thread's lock object; 0 if the object was made without residency
      */
     void kept(Residence residence, long keepNanos, long now) {
         if (keepNanos > 0 && keepNanos != residence.keepNanos()) {
@@ -341,7 +346,10 @@ public final class Residences implements Wanted, Task {
         watchdog.wakeAt(endNanos(residence, now));
     }
 
-    /** Notes that a thread has acquired a lease: now there may be too many, so that unused ones have to be given up. */
+    /**
+     * Notes that a thread has acquired a lease. If there may be too many leases now, wakes the watchdog, which gives up
+     * unused ones.
+     */
     void begun(Hold lease) {
         long lookNanos = lease.acquiredNanos + Timing.heartbeatMillis(lease.leaseMillis()) * 1_000_000;
         watchdog.wakeAt(idle.incrementAndGet() > settings.maxResident() ? 0 : lookNanos);
@@ -351,9 +359,9 @@ public final class Residences implements Wanted, Task {
     private record Kept(Residence residence, long sinceNanos) {}
 
     /**
-     * Has Redis asked about a lease once in each heartbeat's time, since the threads that rely on the lease send no
-     * requests themselves. Returns the time of the next call: the start of a tick, so that one request asks about many
-     * leases.
+     * Makes the client ask Redis about a lease once in each heartbeat's time, since the threads that rely on the lease
+     * send no requests themselves. Returns when to call this method again: at the start of a tick, so that one request
+     * asks about many leases.
      */
     private long look(Residence residence, Hold lease, long now) {
         long wait = Timing.heartbeatMillis(lease.leaseMillis()) * 1_000_000;
@@ -368,7 +376,7 @@ public final class Residences implements Wanted, Task {
         return now + wait;
     }
 
-    /** Gives up each lock that no thread holds, now and from now on. */
+    /** Gives up all leases: an unused lease now, any other after its next unlock. From now on, no lease is kept. */
     public void close() {
         ends.close();
         LeaseEnds.Departure together = ends.new Departure();
@@ -381,7 +389,7 @@ public final class Residences implements Wanted, Task {
         }
     }
 
-    /** Notifies listeners of losses again, if an error has stopped the first notification. */
+    /** Repeats notifications of losses that an error has stopped. */
     public void tellUntold() {
         threadLosses.inspect(clock.nanoTime());
     }

@@ -7,21 +7,21 @@ import io.github.redislocks.state.Timing;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread's hold of a lock that its client keeps. Redis does not know this hold. It is valid as long as the client's
- * hold in Redis, the lease. At first the hold is only beginning: its thread checks once more whether the lease is still
- * valid.
+ * A thread's hold of a lock that its client keeps. Redis does not know this hold: it is valid as long as the client's
+ * hold in Redis, the lease. A new hold is <i>beginning</i>, and not valid yet, until its thread has checked the lease
+ * once more.
  */
 public final class ThreadHold extends Held {
 
-    /** In place of a deadline: the hold has none of its own, since the lease ends it. */
+    /** Stands for a deadline: the hold has no deadline of its own, since it ends with the lease. */
     private static final long NONE = Long.MAX_VALUE;
 
     /** The client's hold in Redis. */
     final Hold lease;
 
-    /** Whether the thread sent a request to acquire the hold. Used by that thread only. */
+    /** Whether the hold's thread sent a request to acquire it. Used by that thread only. */
     private boolean asked;
-    /** Set once the record of the loss was made, before the turn ends. */
+    /** Whether the record of this hold's loss was made. Set before the turn ends. */
     private volatile boolean recorded;
     /** The thread's earlier loss that is recorded, or null. */
     private volatile @Nullable ThreadHold earlier;
@@ -31,19 +31,19 @@ public final class ThreadHold extends Held {
         this.lease = lease;
     }
 
-    /** The owner of a lease, which has threads' holds under it. */
+    /** The owner of a lease, under which threads have their holds. */
     interface Host {
 
-        /** Ends a hold that was lost, and the turn of its thread; once, however often it is called. */
+        /** Ends a hold that was lost, and its thread's turn. A repeated call does nothing. */
         void lost(ThreadHold hold);
     }
 
-    /** Ends the turn of its thread, since the hold was lost; once, however often it is called. */
+    /** Ends this hold, which was lost, and its thread's turn. A repeated call does nothing. */
     void endTurn() {
         ((Host) lease.owner).lost(this);
     }
 
-    /** Makes the hold valid. Until now it could not be declared lost. */
+    /** Makes the hold valid. From now on it can be declared lost. */
     void begin() {
         begin(NONE);
     }
@@ -52,7 +52,7 @@ public final class ThreadHold extends Held {
         return super.deadlineNanos() == 0;
     }
 
-    /** Notes that the thread sent a request to acquire the hold. Called by that thread. */
+    /** Notes that the hold's thread sent a request to acquire it. Called by that thread. */
     void asked() {
         asked = true;
     }
@@ -73,7 +73,10 @@ public final class ThreadHold extends Held {
         return super.isValid(now) && lease.isValid(now);
     }
 
-    /** Returns true if the hold lasts as long as a re-entry wants. A fixed lease counts from now. */
+    /**
+     * Returns true if the lease lasts as long as a re-entry wants. The time of a re-entry without renewal counts from
+     * {@code now}.
+     */
     boolean covers(long now, long wantedMillis, boolean renewed) {
         return isValid(now)
                 && (renewed
@@ -81,12 +84,12 @@ public final class ThreadHold extends Held {
                         : lease.deadlineNanos() >= now + Timing.validityNanos(wantedMillis));
     }
 
-    /** Returns true once the record of the loss was made. */
+    /** Returns true if the record of this hold's loss was made. */
     boolean isRecorded() {
         return recorded;
     }
 
-    /** Notes that the record of its loss was made. */
+    /** Notes that the record of this hold's loss was made. */
     void recorded() {
         recorded = true;
     }
@@ -97,7 +100,7 @@ public final class ThreadHold extends Held {
         return earlier;
     }
 
-    /** Notes an earlier loss before it is recorded; returns this. */
+    /** Sets the earlier loss of the same thread and lock, before this loss is recorded; returns this. */
     ThreadHold above(@Nullable ThreadHold before) {
         earlier = before;
         return this;

@@ -20,17 +20,15 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lock object that finds and ends its thread's hold under a residence, even if the thread acquired it by another
- * object of the lock. A hold of its own in Redis is treated as by every other lock.
+ * A lock object that finds and releases the calling thread's hold under a residence, even if the thread acquired that
+ * hold by another lock object of the same name. A hold of the thread in Redis is treated as by any other lock object.
  */
 abstract class ThreadLock extends Sync {
 
     final Residences all;
     final LeaseEnds ends;
     final Clock clock;
-    /**
-     * The residence by which the client keeps the lock for its threads; null if this object was made without residency.
-     */
+    /** The residence of the lock; null if this object was made without residency. */
     final @Nullable Residence kept;
 
     ThreadLock(
@@ -47,13 +45,13 @@ abstract class ThreadLock extends Sync {
         this.kept = residence;
     }
 
-    /** The calling thread's hold under a residence; null if there is none, or if it is lost. */
+    /** The calling thread's hold under the residence; null if the thread has none or has lost it. */
     final @Nullable ThreadHold local() {
         Residence residence = kept == null ? all.known(keys().lock()) : kept;
         return residence == null ? null : residence.heldBy(Thread.currentThread());
     }
 
-    /** The residence of a thread's hold, which is the owner of the lease. */
+    /** The residence under which a thread has its hold. */
     private static Residence residenceOf(ThreadHold local) {
         return (Residence) local.lease.owner;
     }
@@ -64,7 +62,10 @@ abstract class ThreadLock extends Sync {
         return local == null ? below(hold()) : local;
     }
 
-    /** The given hold in Redis, or the calling thread's later loss under a residence if the hold is not valid. */
+    /**
+     * The given hold in Redis; or, if that hold is lost or null, the calling thread's later loss under the residence,
+     * if there is one.
+     */
     private @Nullable Held below(@Nullable Hold hold) {
         ThreadHold lost = hold == null || hold.isLost() ? all.threadLosses.of(keys(), all.owners.caller()) : null;
         return lost == null || (hold != null && hold.acquiredNanos - lost.acquiredNanos > 0) ? hold : lost;
@@ -83,19 +84,20 @@ abstract class ThreadLock extends Sync {
                 : super.isValid(held);
     }
 
-    /** Ends the turn of a call that did not get the lock, and the hold that was made for it, if any. */
+    /** Ends the turn of a call that did not get the lock, and the hold that the call may have made. */
     final void leave(Residence residence, @Nullable ThreadHold made) {
         if (made == null) {
             residence.turn.end();
         } else {
-            // End the hold before the turn: no query finds the hold valid any more, and no loss of it is reported.
+            // Start the release before the turn ends, so that no query finds the hold valid, and no loss of the hold is
+            // reported.
             made.beginRelease(made.acquiredNanos);
             residence.end(made);
         }
         ends.turnEnded(residence);
     }
 
-    /** After an error: a thread's last hold ends at once. */
+    /** Called after an error. If only one acquisition is left, ends the thread's hold at once. */
     @Override
     public void strand(Held held, int count) {
         if (!(held instanceof ThreadHold local)) {
@@ -124,7 +126,10 @@ abstract class ThreadLock extends Sync {
         }
     }
 
-    /** Ends a thread's hold under a lease. The lease is released if others want the lock, and otherwise kept. */
+    /**
+     * Ends a thread's hold under a lease, and its turn. Releases the lease if there is a reason to give it up, and
+     * otherwise keeps it.
+     */
     private void passOn(Residence residence, ThreadHold local, long now, long byNanos) {
         StackSpace.ensureLocal();
         if (local.beginRelease(now) == 0) {
@@ -152,26 +157,28 @@ abstract class ThreadLock extends Sync {
             if (ended) {
                 residence.passOn(local, now);
             } else {
-                // The thread's hold ends even after an error; the watchdog continues the release of the lease. Do not
-                // use passOn(): if the hold was lost, another thread may have ended it, and a third may have the turn.
+                // End the thread's hold even after an error; the watchdog continues the release of the lease. Do not
+                // use passOn() here: if the hold was lost, another thread may have ended it already, and a third thread
+                // may have the turn.
                 residence.end(local);
             }
         }
         ends.turnEnded(residence);
-        // Notify the listeners last, so that the time of the release does not include theirs.
+        // Notify the listeners last, so that the time until the lock is free does not include the time of the
+        // listeners.
         ends.publish(event);
         if (isHeard()) {
             released(local, now);
         }
     }
 
-    /** Declares a thread's hold lost, since its lease turned out to be lost while the thread released the hold. */
+    /** Declares a thread's hold lost, since the thread found during the release that the lease was lost. */
     private void lostInRelease(ThreadHold local) {
         LockLost.Reason reason = local.lease.lossReason();
         if (local.lostInRelease(reason == null ? LockLost.Reason.EXPIRED : reason)) {
             all.threadLosses.ended(local);
         }
-        // Call `ended` again: the thread that declared the loss could not finish while this hold was open.
+        // Call `ended` of the lease again: the thread that declared its loss could not finish while this hold existed.
         all.losses.ended(local.lease);
     }
 
@@ -180,8 +187,8 @@ abstract class ThreadLock extends Sync {
         all.threadLosses.ended(local);
         LockLostException exception = Losses.exception(local);
         if (local.isLost()) {
-            // End the turn here too, which makes the record: the thread that declared the loss may not have done so
-            // yet. After this unlock, the record of an earlier loss is the latest again.
+            // The thread that declared the loss may not have ended the turn yet, which also records the loss. Do it
+            // here, so that remove() finds the record and restores the one before it.
             local.endTurn();
         }
         if (local.unlockedAfterLoss()) {
@@ -198,23 +205,22 @@ abstract class ThreadLock extends Sync {
         try {
             unlock(held, byNanos);
         } catch (LockLostException e) {
-            // Ignored: the caller never learns that it had the lock, so it need not learn that the lock was lost.
+            // Ignored: the caller never learns that it had the lock, so it need not learn of the loss.
         }
         return true;
     }
 
     @Override
     public void fix(Held held, long byNanos) {
-        // The hold of a thread under a lease is not renewed by itself: it lasts for as long as the client keeps the
-        // lock.
+        // A thread's hold under a lease has no renewal that could be ended: the hold lasts as long as the lease.
         if (!(held instanceof ThreadHold)) {
             super.fix(held, byNanos);
         }
     }
 
     /**
-     * Waits in a Condition. The script ends the lease as it ends an ordinary hold. After the wait the thread has a hold
-     * of its own.
+     * Waits in a Condition. The script that begins the wait ends the lease, as it ends any other hold. After the wait
+     * the thread has its own hold in Redis.
      */
     @Override
     protected boolean await(Conditions conditions, String id, WaitLimit limit, @Nullable Instant until)
@@ -239,7 +245,7 @@ abstract class ThreadLock extends Sync {
         }
     }
 
-    /** A thread that gives a lease up to wait in a Condition. */
+    /** A thread that waits in a Condition, for which it gives the lease up. */
     private final class Waiter implements ConditionWaiter {
 
         private final ThreadHold local;

@@ -15,21 +15,24 @@ import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides whether threads' holds under a lease are valid. After the loss of a hold, ends the turn and notifies the
- * listeners, once; and keeps a record until the thread has unlocked what it lost or has ended, or until there are
- * 100,000 later losses.
+ * Decides whether threads' holds under a lease are valid. Handles the loss of such a hold: ends the turn, and notifies
+ * the listeners once. Keeps a record of the loss until the thread calls unlock() or ends, or until there are 100,000
+ * later losses.
  */
 public final class ThreadLosses {
 
     private final Losses losses;
-    /** The latest record of each thread and lock, which refers to the one before. */
+    /** The latest loss of each thread and lock, which refers to the loss before it. */
     private final ConcurrentMap<HoldKey, ThreadHold> latest = new ConcurrentHashMap<>();
 
     public ThreadLosses(Losses losses) {
         this.losses = losses;
     }
 
-    /** Returns true if the hold is valid now. The first caller that finds its lease ended declares the loss. */
+    /**
+     * Returns true if the hold is valid now. If the lease has ended, declares the hold lost, unless another thread has
+     * done so.
+     */
     public boolean isValid(ThreadHold hold, long now) {
         if (hold.isValid(now)) {
             return true;
@@ -40,7 +43,10 @@ public final class ThreadLosses {
         return false;
     }
 
-    /** Ends a hold whose lease was lost, perhaps by a thread that did not see yet that the hold had begun. */
+    /**
+     * Declares the hold lost if its lease is lost. The thread that declared the loss of the lease may not have seen
+     * this hold.
+     */
     public void begun(ThreadHold hold) {
         LockLost.Reason reason = hold.lease.lossReason();
         if (reason != null && hold.lose(reason)) {
@@ -49,16 +55,15 @@ public final class ThreadLosses {
     }
 
     /**
-     * Ends the turn and notifies the listeners after a loss, once. If an error prevents this, the watchdog does it
-     * later.
+     * After the loss of a hold, ends the turn and notifies the listeners. Does nothing if that was done. If an error
+     * prevents it, the watchdog calls this method later.
      */
     void ended(ThreadHold hold) {
         LockLost.Reason reason = hold.lossReason();
         if (reason == null) {
             return;
         }
-        // Check the stack before beginTelling(): after that, endTelling() must run in any case, and needs a stack
-        // frame.
+        // Check the stack before beginTelling(): endTelling() must follow even after an error, and needs a stack frame.
         StackSpace.ensureLocal();
         if (!hold.beginTelling()) {
             return;
@@ -75,55 +80,59 @@ public final class ThreadLosses {
     }
 
     /**
-     * Notifies the listeners of the loss of a lease if a thread that has unlocked may have had the lock at that time,
-     * unless they were notified already. Two threads may call this at once: listeners are notified once for each lease.
+     * Notifies the listeners of the loss of a lease if a thread may have had the lock when the lease was lost, and has
+     * unlocked since. The listeners are notified once for each lease, even if two threads call this at once.
      */
     void tellUnlocked(@Nullable Usage use) {
         LockLost loss = use == null ? null : use.lossOfUnlocked();
         if (use != null && loss != null) {
-            // The listeners know of the acquisition by the thread.
+            // Mark the lease's acquisition as announced: the listeners know of the thread's acquisition.
             use.lease.announced();
             losses.tell(loss, use.lease);
             use.told();
         }
     }
 
-    /** Ends the local turn of a lease that was lost. */
+    /** Ends the local turn by which a lost lease was acquired. */
     void endTurn(Hold lease) {
         losses.endTurn(lease);
     }
 
-    /**
-     * The latest loss of the lock by {@code caller} after which the caller has not yet called unlock(); null if there
-     * is none.
-     */
+    /** The caller's latest loss of the lock for which the caller has not called unlock() yet, or null. */
     @Nullable
     ThreadHold of(LockKeys keys, Owner caller) {
         return latest.isEmpty() ? null : latest.get(caller.wanted.of(keys));
     }
 
-    /** Adds a record once: a repeated call does not add it again after its thread has unlocked it. */
+    /**
+     * Adds the record of a loss. A repeated call does nothing, even if the thread has called unlock() and so removed
+     * the record.
+     */
     @SuppressWarnings("ReferenceEquality")
     void add(ThreadHold lost) {
         latest.compute(lost, (key, present) -> present == lost || lost.isRecorded() ? present : lost.above(present));
-        // Set the mark after compute(), which fails if there is no memory for the record: a later call then adds it.
+        // Set the mark after compute(): if there is no memory for the record, compute() throws, and a later call adds
+        // the record.
         lost.recorded();
     }
 
-    /** Removes a record that its thread has unlocked, and restores the one before, if there is one. */
+    /**
+     * Removes the record of a loss for which the thread has called unlock(). The record of the loss before it, if any,
+     * becomes the latest.
+     */
     void remove(ThreadHold lost) {
         replace(lost, lost.earlier());
     }
 
-    /** Replaces the latest record of a thread and lock, unless a later loss has come meanwhile. */
+    /** Replaces the record {@code lost} if it is still the latest of its thread and lock. */
     @SuppressWarnings("ReferenceEquality")
     private void replace(ThreadHold lost, @Nullable ThreadHold other) {
         latest.computeIfPresent(lost, (key, present) -> present == lost ? other : present);
     }
 
     /**
-     * Merges the two latest records of the calling thread, which has locked again: the earlier one stands for both.
-     * Keeps both while listeners were not notified of the later loss, since the watchdog finds that loss by its record.
+     * Merges the two latest records of the calling thread, which has locked again, into the earlier one. Keeps both
+     * records until the listeners were notified of the later loss, since the watchdog finds that loss by its record.
      */
     void merge(LockKeys keys, Owner caller) {
         ThreadHold lost = of(keys, caller);
@@ -134,7 +143,7 @@ public final class ThreadLosses {
         }
     }
 
-    /** Completes notifications, and removes records that nobody will unlock. Returns the time of the next look. */
+    /** Completes notifications, and removes the records of threads that have ended. Returns when to call this again. */
     long inspect(long now) {
         Steps.forEach(latest.values(), this::complete);
         long next = Long.MAX_VALUE;
@@ -156,7 +165,7 @@ public final class ThreadLosses {
         return next;
     }
 
-    /** Notifies the listeners of a thread's losses of a lock; they may not know of an earlier one yet. */
+    /** Completes the notifications of a thread's losses of one lock: of the latest loss and of those before it. */
     private void complete(ThreadHold last) {
         for (ThreadHold lost = last; lost != null; lost = lost.earlier()) {
             ended(lost);

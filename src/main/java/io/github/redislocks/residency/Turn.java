@@ -10,41 +10,44 @@ import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The turn of a residence, which one thread at a time has, and the queue of the threads that wait for the turn.
+ * The turn of a residence: a lock that one thread at a time has, with a queue of the threads that wait for it. The
+ * thread that has the turn may use, acquire or release the lease.
  *
- * <p>The turn is fair in slices: while others wait, a thread that comes back may have the turn again until its slice is
- * over. Passing the turn on at each unlock would wake a thread each time.
+ * <p>The turn is passed on by slices of time: while others wait, a thread that locks again gets the turn at once until
+ * its slice is over. Then the first waiter gets the turn. A turn that was passed on at each unlock would wake a thread
+ * each time.
  */
 public final class Turn {
 
+    // Who takes the turn: a thread that does not wait, the client before its threads, or a thread that waits.
     private static final int THREAD = 1;
     private static final int CLIENT = 2;
-    /** A thread that waits for the turn if it is not free. */
     private static final int WAITER = 3;
 
     private final Clock clock;
     private final Queue queue = new Queue();
-    /** Until when others may come before the first waiter; guarded by the turn. */
+    /** Until when a thread may take the turn before the first waiter. Written by the thread that has the turn. */
     private volatile long sliceEndNanos;
-    /** The thread that has waited for the turn, until it knows whether it holds the lock. */
+    /** The thread that got the turn after a wait, until its acquisition has ended; null if there is none. */
     private volatile @Nullable Thread entering;
 
     Turn(Clock clock) {
         this.clock = clock;
     }
 
-    /** Takes the turn if it is free and no thread has waited for it for longer than its slice. */
+    /** Takes the turn if it is free, and if no thread waits for the turn or the slice is not over yet. */
     public boolean tryTake() {
         return queue.tryAcquire(THREAD);
     }
 
-    /** Takes the turn if it is free, before threads that wait for it, in order to give the lease up. */
+    /** Takes the turn if it is free, even if threads wait for it. For tries, and to give the lease up. */
     public boolean tryTakeFirst() {
         return queue.tryAcquire(CLIENT);
     }
 
     /**
-     * Waits for the turn; false if the time was over. With the turn, the thread counts as waiting: {@link #entered}.
+     * Waits for the turn; returns false if the time was over. A thread that got the turn counts as waiting until it
+     * calls {@link #entered}.
      */
     boolean await(WaitLimit limit) throws InterruptedException {
         if (limit.isTimed()) {
@@ -58,7 +61,7 @@ public final class Turn {
         return true;
     }
 
-    /** Notes that the thread with the turn has finished its acquisition, so that it no longer counts as waiting. */
+    /** Notes that the calling thread has finished its acquisition, so that it no longer counts as waiting. */
     void entered() {
         if (entering == Thread.currentThread()) {
             entering = null;
@@ -81,11 +84,12 @@ public final class Turn {
     }
 
     /**
-     * The threads that wait for the turn, and the thread that got it after a wait and has not finished its acquisition.
+     * The threads that wait for the turn, and the thread that got the turn after a wait and has not finished its
+     * acquisition.
      */
     Collection<Thread> queuedThreads() {
-        // Read the queue first, then `entering`: a thread sets `entering` before it leaves the queue, so it is found in
-        // one of the two.
+        // Read the queue before `entering`: a thread sets `entering` before it leaves the queue, so it is found in one
+        // of the two.
         Collection<Thread> threads = queue.hasQueuedThreads() ? queue.getQueuedThreads() : List.of();
         Thread first = entering;
         if (first == null || threads.contains(first)) {
@@ -96,7 +100,7 @@ public final class Turn {
         return all;
     }
 
-    /** Lets the thread that has the turn have it again for a time, before those that wait. */
+    /** Begins a slice: until its end, threads may take the turn before those that wait. */
     void beginSlice(long now) {
         sliceEndNanos = now + Timing.SLICE_NANOS;
     }

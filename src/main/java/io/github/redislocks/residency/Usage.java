@@ -7,29 +7,29 @@ import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The use that threads make of one lease: the tokens that they get, and when the last of them unlocked. Only the thread
- * that has the turn changes these, except that any thread may confirm the lease.
+ * What the threads of a client do under one lease: the tokens that they get, and when the last thread unlocked. Only
+ * the thread that has the turn changes a usage, except that any thread may confirm the lease.
  */
 final class Usage {
 
     /**
-     * For how long after its beginning a lease gives tokens by the time alone, without a confirmation: as long as a
-     * lease that others wait for lasts.
+     * The time after the acquisition of a lease in which tokens need no confirmation of the lease. It is one slice: a
+     * client gives up a lease that others wait for after a slice, so such a lease needs no confirmation.
      */
     private static final long UNASKED_NANOS = Timing.SLICE_NANOS;
 
-    // Fields that each turn writes once are written lazily: the volatile write that follows publishes them.
+    // lazySet is enough for fields that change once in each turn: the volatile write that ends the turn publishes them.
     private static final AtomicLongFieldUpdater<Usage> LAST =
             AtomicLongFieldUpdater.newUpdater(Usage.class, "lastToken");
     private static final AtomicLongFieldUpdater<Usage> UNLOCKED =
             AtomicLongFieldUpdater.newUpdater(Usage.class, "unlockedNanos");
 
     final Hold lease;
-    /** The token of the last thread; 0 before the first. */
+    /** The token of the last thread that got the lock; 0 if no thread did. */
     private volatile long lastToken;
     /** Whether the loss of the lease was reported. */
     private volatile boolean told;
-    /** When the last request that made Redis confirm the lease was sent. */
+    /** When the last request was sent to which Redis answered that the lease exists. */
     private volatile long confirmedNanos;
     /** When the last thread unlocked, or the lease began. */
     private volatile long unlockedNanos;
@@ -47,10 +47,11 @@ final class Usage {
     }
 
     /**
-     * The next token; 0 if there is none yet. The first holder gets the token of the lease, and each later holder one
-     * more. A token must be less than Redis' time when Redis last confirmed the lease: then the next owner in Redis
-     * gets a greater token, however the lease ended. In the first millisecond of a lease, no confirmation is needed:
-     * the token must be less than Redis' time now.
+     * The next token; 0 if there is none yet. The first thread gets the token of the lease, and each later thread a
+     * token that is greater by one. The next owner in Redis must get a greater token, however the lease ends. Since
+     * tokens of Redis are at least its time in microseconds, a token may be given if it is less than Redis' time when
+     * Redis last confirmed the lease. In the first millisecond of a lease, no confirmation is needed: there the token
+     * must be less than Redis' present time.
      */
     long nextToken(long now) {
         if (lastToken == 0) {
@@ -61,12 +62,12 @@ final class Usage {
         return lastToken < lease.token + sure * 99 / 100_000 ? lastToken + 1 : 0;
     }
 
-    /** When, by this client's clock, Redis' time has surely passed the next token. */
+    /** The time of this client's clock at which Redis' time is certainly greater than the next token. */
     long nextTokenNanos() {
         return lease.acquiredNanos + (lastToken + 1 - lease.token) * 100_000 / 99;
     }
 
-    /** Whether the next token needs no confirmation by Redis, but only its time. */
+    /** Whether the next token needs no confirmation by Redis: it is there as soon as Redis' time is greater. */
     boolean givesTokensByTime() {
         return nextTokenNanos() - lease.acquiredNanos <= UNASKED_NANOS;
     }
@@ -76,18 +77,22 @@ final class Usage {
         return lastToken;
     }
 
-    /** Notes the token that a thread gets. */
+    /** Notes that a thread got this token. */
     void gave(long token) {
         LAST.lazySet(this, token);
     }
 
-    /** The number of times that threads acquired the lock: each has one token more than the one before it. */
+    /** How often threads acquired the lock. The tokens of these acquisitions are consecutive. */
     long acquisitions() {
         long last = lastToken;
         return last == 0 ? 0 : last - lease.token + 1;
     }
 
-    /** Redis has answered, to a request of that time, that the lease is there. */
+    /**
+     * Notes that Redis has answered that the lease exists.
+     *
+     * @param sentNanos when the request was sent
+     */
     void confirmed(long sentNanos) {
         confirmedNanos = Math.max(confirmedNanos, sentNanos);
     }
@@ -108,9 +113,9 @@ final class Usage {
     }
 
     /**
-     * The loss of the lease, to be reported for the last thread that unlocked after Redis had last confirmed the lease.
-     * Null if no thread did, if no other client ended the lease, or if the loss was reported. Call when no thread's
-     * hold under the lease is left.
+     * The loss that has to be reported although no thread has the lock: another client ended the lease after Redis had
+     * last confirmed it, and a thread unlocked in that time, so the thread may have had the lock when the lease was
+     * ended. Null if that is not so, or if the loss was reported. Call when no thread has a hold under the lease.
      */
     @Nullable
     LockLost lossOfUnlocked() {

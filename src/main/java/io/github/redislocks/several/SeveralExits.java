@@ -22,8 +22,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How several locks of one owner end: released, or given back by a call that did not get all. After an error the
- * watchdog releases those that are left.
+ * Releases several locks of one owner: all of them after use, or those that a failed acquisition had got. After an
+ * error the watchdog releases the locks that are left.
  */
 final class SeveralExits {
 
@@ -43,13 +43,13 @@ final class SeveralExits {
         this.commandTimeoutNanos = engine.commandTimeoutNanos();
     }
 
-    /** The time by which the requests after the last acquisition must be answered. */
+    /** The deadline for the answers to the requests that follow the last acquisition. */
     long byNanos(WaitLimit limit) {
         long now = clock.nanoTime();
         return now + limit.timeoutNanos(now, commandTimeoutNanos);
     }
 
-    /** Gives back the locks that a call acquired before it failed to get all, and empties the array. */
+    /** Releases the locks that a failed acquisition had got, and clears the array. */
     void giveBack(@Nullable Held[] had, WaitLimit limit) {
         int last = -1;
         int count = 0;
@@ -77,7 +77,7 @@ final class SeveralExits {
             }
             Arrays.fill(had, null);
         } finally {
-            // The end of a re-entry may have been counted before the error.
+            // Pass the count from before the error: undo() may have counted the end of a re-entry already.
             strand(had, had.length - 1, last, count);
         }
     }
@@ -109,7 +109,8 @@ final class SeveralExits {
                     }
                 } catch (RuntimeException e) {
                     if (!(e instanceof LockLostException)) {
-                        // No release is known to throw this. If one does, the other locks are released nevertheless.
+                        // No release is known to throw another RuntimeException. If one does, the watchdog releases its
+                        // lock, and the loop goes on with the other locks.
                         part.strand(held[next], count);
                     }
                     if (met == null) {
@@ -143,13 +144,14 @@ final class SeveralExits {
     }
 
     /**
-     * Leaves the releases that an error has prevented to the watchdog.
+     * Hands the locks whose release an error has prevented to the watchdog.
      *
-     * @param from the last of these locks; -1 if there is none
-     * @param met the lock whose release met the error, and how often it was held before
+     * @param from the index of the last of these locks; -1 if there is none
+     * @param met the index of the lock whose release met the error
+     * @param count the hold count of that lock before its release
      */
     private void strand(@Nullable Held[] held, int from, int met, int count) {
-        // The lost ones at the end, since their end may meet the error again.
+        // Lost holds come last: to end them, listeners are notified, which may fail with the same error again.
         for (int pass = 0; pass < 2; pass++) {
             for (int i = from; i >= 0; i--) {
                 Held left = held[i];
@@ -160,14 +162,17 @@ final class SeveralExits {
         }
     }
 
-    /** Notes first how long the locks stay taken, so that the watchdog knows the time after an error. */
+    /**
+     * Notes for how long the locks stay taken. Call before the release: if an error stops it, the watchdog uses this
+     * time.
+     */
     private static void keepFor(Held[] held, long keptMillis) {
         for (int i = 0; keptMillis > 0 && i < held.length; i++) {
             ((Hold) held[i]).keepFor(keptMillis);
         }
     }
 
-    /** The outcome of the request that frees several locks: the holds, and the answer, if there was one. */
+    /** The outcome of the request that frees several locks: the holds that it named, and the reply or the failure. */
     private record Freed(
             List<Hold> holds,
             @Nullable Reply reply,
@@ -214,7 +219,7 @@ final class SeveralExits {
         }
     }
 
-    /** Counts the ends of several releases, and reports the last. */
+    /** Counts the releases that have ended; after the last one, calls {@code onEnd}. */
     private static final class Ends implements Consumer<Boolean> {
 
         private final AtomicInteger left;

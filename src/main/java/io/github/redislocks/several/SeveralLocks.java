@@ -23,22 +23,20 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Several locks, of which a thread or a handle has all or none. The invariants:
+ * Several locks that a thread or a handle acquires together: all or none. The invariants:
  *
  * <ul>
- *   <li>All owners ask for locks in one order, that of their names, so that no owners wait for each other in a circle.
- *       Before that, one request asks for all locks, without waiting.
- *   <li>A call that returns has all locks: it renews the first locks while it waits for the others, and checks them
- *       again at the end.
- *   <li>A call that does not get all releases the locks that it has, in whatever way it ends; after an error the
- *       watchdog does.
+ *   <li>All owners acquire locks in the order of their names, so that owners cannot deadlock. Before that, one request
+ *       tries to take all locks at once, without waiting.
+ *   <li>A successful call has all locks: while it waits for a lock, the client renews the locks before it, and at the
+ *       end the call checks all of them again.
+ *   <li>A call that does not get all locks releases those that it got, even if it throws; after an error the watchdog
+ *       releases them.
  * </ul>
  */
 public final class SeveralLocks {
 
-    /**
-     * Returned instead of holds: a lock was lost during the call. No lock is held, and there is time for another try.
-     */
+    /** The result of a call during which a lock was lost. No lock is held, and there is time for another try. */
     public static final Held[] LOST = {};
 
     private final List<Sync> parts;
@@ -82,7 +80,7 @@ public final class SeveralLocks {
     }
 
     /**
-     * The limit of a call that waits as long as it takes.
+     * The limit of a call without a time limit.
      *
      * @param interruptible whether an interrupt ends the wait
      */
@@ -90,21 +88,22 @@ public final class SeveralLocks {
         return interruptible ? WaitLimit.interruptible(own.retryForNanos()) : WaitLimit.endless(own.retryForNanos());
     }
 
-    /** The limit of a try; with a time of zero or less, it takes only free locks. */
+    /** The limit of a try. A try with a time of zero or less takes only free locks. */
     public WaitLimit limit(long waitNanos) {
         return WaitLimit.tryWithin(clock.nanoTime(), waitNanos, own.commandTimeoutNanos(), own.retryForNanos());
     }
 
-    /** The limit of {@code tryLock()}, which no interrupt ends. */
+    /** The limit of {@code tryLock()}, which ignores interrupts. */
     public WaitLimit limitOfTry() {
         return WaitLimit.forAnswer(own.commandTimeoutNanos(), own.retryForNanos());
     }
 
     /**
-     * Acquires all, or none.
+     * Acquires all locks, or none.
      *
-     * @param owner the handle that wants the locks; null for the calling thread, which re-enters the locks that it has
-     * @param limit how long to wait for all locks together
+     * @param owner the handle that wants the locks; null for the calling thread, which re-enters the locks that it
+     *     holds already
+     * @param limit the time limit for all locks together
      * @return the holds in the order of the parts; null if a lock was busy; or {@link #LOST}
      */
     public Held @Nullable [] acquire(@Nullable HandleOwner owner, WaitLimit limit) throws InterruptedException {
@@ -147,12 +146,15 @@ public final class SeveralLocks {
         return acquireEach(had, owner, limit);
     }
 
-    /** Whether the answer to a first request for a lock could still come in time. */
+    /** Whether there is time for the answer to a first request for a lock. */
     private boolean hasTimeToAsk(WaitLimit limit) {
         return limit.timeoutNanos(clock.nanoTime(), own.commandTimeoutNanos()) > 0;
     }
 
-    /** Whether one request may take all locks. It may not if the thread has one of them, which it has to re-enter. */
+    /**
+     * Whether one request may take all locks. It may not if the calling thread holds one of them: a request cannot
+     * re-enter a lock and take others.
+     */
     private boolean mayTakeTogether(@Nullable HandleOwner owner) {
         if (Thread.currentThread().isInterrupted() || !together.isPossible(parts.size())) {
             return false;
@@ -189,7 +191,7 @@ public final class SeveralLocks {
         int last = had.length - 1;
         for (int i = 0; i <= last; i++) {
             Sync part = parts.get(i);
-            // The time of the first lock includes the request for all locks.
+            // The first lock needs no check: its time was checked before the request for all locks.
             if (i > 0 && !mayAskForNext(limit)) {
                 entries.notTaken(part, clock.nanoTime());
                 return false;
@@ -216,12 +218,14 @@ public final class SeveralLocks {
         return !limit.waits() || hasTimeToAsk(limit);
     }
 
-    /** Whether there is time to begin anew with all locks, since one was lost in the wait for the others. */
+    /** Whether there is time to start again with all locks after one was lost during the wait for the others. */
     public boolean mayBeginAnew(WaitLimit limit) {
         return limit.waits() && limit.remaining(clock.nanoTime()) > 0;
     }
 
-    /** Has the times of the holds count from now on. Called when the last lock has been acquired. */
+    /**
+     * Starts the {@code maxHold} time and a fixed lease of all locks now. Called once the last lock has been acquired.
+     */
     public void complete(Held[] had, WaitLimit limit) {
         int last = had.length - 1;
         for (int i = 0; i < last; i++) {
@@ -264,7 +268,7 @@ public final class SeveralLocks {
         return valid;
     }
 
-    /** For how long all holds are valid from now on; 0 if one is not. */
+    /** The time for which all holds stay valid without a renewal; 0 if one is invalid. */
     public long remainingNanos(Held[] held) {
         long least = Long.MAX_VALUE;
         for (int i = 0; i < held.length; i++) {
@@ -283,21 +287,21 @@ public final class SeveralLocks {
     }
 
     /**
-     * Releases all holds: the locks without waiters by one request, then the others one by one, the last first. If some
-     * were lost, then throws the first loss, with the others as suppressed exceptions. Waits for one command timeout at
-     * most.
+     * Releases all holds: the locks without waiters by one request, then the others one by one, in the reverse order of
+     * their names. If holds were lost, throws the first loss after the releases, with the other losses as suppressed
+     * exceptions. Waits for one command timeout at most.
      *
-     * @param keptMillis how long after the beginning of the holds the locks stay taken; 0 to free them at once, which
-     *     is always so for holds of threads
+     * @param keptMillis for how long, counted from its acquisition, each lock stays taken; 0 to free the locks at once.
+     *     Always 0 for threads
      */
     public void release(Held[] held, long keptMillis) {
         exits.release(held, keptMillis);
     }
 
     /**
-     * As {@link #release}, without waiting.
+     * Releases all holds as {@link #release} does, but without waiting.
      *
-     * @param onEnd called once with whether all were released without a loss, on the executor of handles
+     * @param onEnd called once, on the executor of handles, with true if all holds were released and none was lost
      */
     public void releaseLater(Held[] held, long keptMillis, Consumer<Boolean> onEnd) {
         exits.releaseLater(held, keptMillis, onEnd);

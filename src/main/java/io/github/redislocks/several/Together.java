@@ -25,13 +25,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes several free locks by one request, all or none, and frees several locks by one request. If the locks are not
- * all taken, the attempts of the request end with it, and whatever it may have taken is released. A caller that then
- * asks for the locks one by one uses new attempts.
+ * Takes several free locks by one request, all or none, and frees several locks by one request. If the request does not
+ * take the locks, its attempts end, and locks that it may have taken after all are released. A caller that then asks
+ * for the locks one by one makes new attempts.
  */
 public final class Together {
 
-    /** The most locks of one request: about 0.2 ms of Redis' time. */
+    /** The greatest number of locks in one request. So many locks take Redis about 0.2 ms. */
     private static final int MOST = 32;
 
     private final Clock clock;
@@ -64,13 +64,13 @@ public final class Together {
     }
 
     /**
-     * Takes all the locks by one request if all are free. Waits for the reply, but for no lock. If the answer is not a
-     * grant, the caller must release the holds that are in {@code had} all the same.
+     * Takes all locks by one request if all are free. Waits for the reply, but not for a lock. Even if the answer is
+     * not a grant, {@code had} may contain holds, which the caller must release.
      *
-     * @param within whether the caller waits, and how long it waits for the reply
+     * @param within the limit of the caller, which bounds the wait for the reply
      * @param had receives the holds
-     * @return a grant of all locks; or that another owner has one of them; or that neither is known, so that the caller
-     *     has to ask for each lock by itself
+     * @return {@code Granted} with all locks; {@code OneBusy} if another owner has one of them; any other answer if the
+     *     caller has to ask for each lock by itself
      */
     public Answer take(
             List<LockKeys> locks, Owner owner, Attempt.Request request, WaitLimit within, @Nullable Held[] had) {
@@ -88,7 +88,7 @@ public final class Together {
             }
             long sent = clock.nanoTime();
             Answer first = ask(all, sent, timeoutNanos, within.waits());
-            // The attempts have the same lease, so the grant is the same for each.
+            // The attempts have the same lease, so one grant serves all.
             if (!(first instanceof Answer.Granted granted)
                     || settle(all, granted.of(all.get(0), sent, clock.nanoTime()), limit, had)) {
                 answer = first;
@@ -102,9 +102,10 @@ public final class Together {
     }
 
     /**
-     * Frees, by one request, holds of an owner whose release has begun, except those with waiters.
+     * Frees the locks of holds whose release has begun, by one request. Holds with waiters remain; the reply has their
+     * indexes.
      *
-     * @throws RedisException if there was no answer; then the request may have run, or may still run
+     * @throws RedisException if no answer came; the request may have run, or may still run
      */
     public Reply free(List<Hold> holds, long timeoutNanos) {
         try {
@@ -129,7 +130,8 @@ public final class Together {
             }
             answer = read;
         } catch (RedisException.Unacknowledged e) {
-            // Redis ran the request, but too few replicas confirmed it: treat it below as a request that may have run.
+            // Redis ran the request, but too few replicas confirmed it. So `answer` stays null, and the finally block
+            // notes that the request may have run.
         } catch (RedisException e) {
             for (Attempt attempt : all) {
                 attempt.unanswered(e, notAfter);
@@ -153,7 +155,7 @@ public final class Together {
             Settlements.Settlement settlement = settlements.of(attempt, limit, null);
             settlement.isConfirmed(grant);
             try {
-                // If not granted, the client is being closed.
+                // `granted` is false if the client is being closed.
                 held = granted && settlement.settle(grant) == Settlements.Result.HELD;
             } finally {
                 had[i] = settlement.made;
@@ -162,7 +164,7 @@ public final class Together {
         return held;
     }
 
-    /** Ends the attempts without a hold. Takes what they may have out of Redis, in the background. */
+    /** Ends the attempts that have no hold. In the background, removes from Redis what the attempts may have there. */
     private void end(List<Attempt> all) {
         int next = 0;
         try {
@@ -172,7 +174,7 @@ public final class Together {
                 }
             }
         } finally {
-            // After an error, the watchdog ends those that are left.
+            // After an error, the watchdog ends the attempts that are left.
             for (; next < all.size(); next++) {
                 handoff.strand(all.get(next));
             }
