@@ -2,8 +2,8 @@
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), or '' for no place,
 --          suspect: the highest attempt of the client whose hold was lost after lock() had returned it,
---          mode: barge takes a free lock even if there are waiters; queue takes it only if no place is ahead; try is
---          barge, and 'queue try' is queue, for an attempt that does not wait and whose client listens;
+--          mode: barge takes a free lock even if there are waiters; queue takes it only if no place is ahead; 'try'
+--          for barge, and 'queue try' for queue, if the attempt does not wait and its client listens;
 --          then, if the owner is a residence, the last token that its client gave out
 -- returns  OK token lost now | BUSY pttl now | RESIDENT pttl now: a residence has the lock |
 --          QUEUED last-token pttl now | LATE now
@@ -72,7 +72,7 @@ if held[2] == attempt then
     end
     return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
 elseif held[1] then
-    -- An earlier attempt of this thread left this hold behind, of which the thread does not know: end it.
+    -- An earlier attempt left this hold behind, and the thread does not know of it: end the hold.
     last = abandon(held[3], holder <= tonumber(ARGV[6]), held[4], redis.call('hget', lock, 'signal'), ARGV[8])
 else
     last = redis.call('get', fence)

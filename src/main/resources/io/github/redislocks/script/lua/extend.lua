@@ -1,7 +1,7 @@
 -- Included by the scripts that keep a hold alive.
 -- A lease only grows: a late request must not shorten a lease that a later request has extended. Each call writes the
--- expiry, so that WAIT confirms that the replicas have the hold. Since Redis 7.0, which gives scripts its version, one
--- command raises an expiry and leaves a later expiry unchanged.
+-- expiry, so that WAIT confirms that the replicas have the hold. Redis 7.0 and later tell scripts the version, and have
+-- one command that raises an expiry and leaves a later expiry unchanged.
 local RAISES = redis.REDIS_VERSION_NUM ~= nil
 
 -- Returns whether the key exists.

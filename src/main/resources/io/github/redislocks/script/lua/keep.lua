@@ -1,5 +1,5 @@
--- Extends the lease of a vote, and counts a re-entry if asked to, only once even if it runs several times; never makes a
--- vote.
+-- Extends the lease of a vote, and counts a re-entry if asked to, only once even if the script runs several times; never
+-- makes a vote.
 -- KEYS     lock, and the fence when its expiry is to be extended too
 -- ARGV     owner, attempt, ballot, lease(ms), then for a re-entry the count before, or ''; then optional:
 --          run-id: of the wanted server

@@ -3,19 +3,18 @@
 --
 -- lock     hash    owner, attempt, holds, token; lost=1 if the previous hold was not released; waited=1 if there are
 --                  waiters in the queue or a Condition; signal: '@' and a Condition's id if a signal of that Condition
---                  led to the hold, and after the holder has signalled, the number of its last signal; kept, with the
---                  owner nobody: 'owner:attempt' of the hold that was released so that the lock stays taken
+--                  led to the hold, and after the holder has signalled, the number of its last signal. If the lock stays
+--                  taken after a release, the owner is nobody, and kept is 'owner:attempt' of the released hold
 -- queue    zset    places, in order of arrival; the score stays when the place is renewed
 -- waiters  hash    place -> 'deadline(µs) claim(ms) holds', then, for a waiter in a Condition, 'id order'; for a
 --                  signalled waiter 'id', until the waiter has the lock, since its signal must not be lost
--- fence    string  the last token, and after it a mark once its hold was released by its owner: a '+' if the lock is
---                  free and neither queue nor conditions exists, on which take.lua relies; else, or if the lock is
---                  kept, a '-'
--- conditions zset  all scores 0: 'id order place' of each waiter in a Condition, so that each Condition is in order of
---                  arrival
+-- fence    string  the last token; once the owner has released the hold with this token, a mark follows: '+' if the
+--                  lock is free and neither queue nor conditions exists, on which take.lua relies; otherwise '-'
+-- conditions zset  'id order place' of each waiter in a Condition. All scores are 0, so the members are sorted as text:
+--                  each Condition in order of arrival
 --
 -- A place is 'owner:attempt', so it belongs to one attempt only. What an earlier attempt of the same thread left behind
--- is another place, and no request for one of them can touch the other.
+-- is another place, and no request for the one can touch the other.
 local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 
 -- The owner of a lock that is kept after its release. Every other owner contains a colon.
@@ -28,8 +27,8 @@ local function last_token()
     return last and tonumber(string.match(last, '^%d+')) or 0
 end
 
--- Returns the deadline, claim and wanted holds of a place, then its Condition's id and its order there, both '' if it is
--- in no Condition; or nil if there is no such place.
+-- Returns the deadline, claim and wanted holds of a place, then the id of its Condition, '' if the place is in none and
+-- was not signalled, and its order there, '' if the place is in none; or nil if there is no such place.
 local function look(place)
     local text = redis.call('hget', waiters, place)
     if not text then
@@ -124,8 +123,8 @@ local function own(owner, attempt, holds, lease, token, lost)
 end
 
 -- Ends a hold that its owner did not release, and returns the value for the fence. If lock() never returned the hold, the
--- hold ends as if released, and passes on what it had: the report of a loss to the next holder, a signal to the next
--- waiter of the Condition. Given: for a residence, the last token that its client gave out, or nil.
+-- hold counts as released, and what it had is passed on: the report of a loss to the next holder, a signal to the next
+-- waiter of the Condition. The argument `given` is the last token that the client of a residence gave out, or nil.
 local function abandon(token, returned, lost, mark, given)
     redis.call('del', lock)
     if given and tonumber(given) > tonumber(token) then
@@ -182,9 +181,9 @@ local function notify(place, token, lost)
     return heard
 end
 
--- Grants the lock, for a claim, to the first live place whose client can be notified. The asker's place needs no message,
--- since its client reads the reply, and gets its full lease. Takes the fence's value; returns the place, its token and
--- lost, or nil.
+-- Grants the lock, for a claim, to the first live place whose client can be notified. The place of the asker needs no
+-- message, since its client reads the reply, and gets the full lease. The argument `last` is the value of the fence.
+-- Returns the place, its token and lost, or nil.
 local function grant(last, asker, lease)
     local token, lost = mint(last)
     local from = 0

@@ -1,4 +1,4 @@
--- Counts a re-entry of a hold, only once even if it runs several times, and extends the lease.
+-- Counts a re-entry of a hold, only once even if the script runs several times, and extends the lease.
 -- KEYS     lock, and the fence for a lease of hours
 -- ARGV     owner, attempt of the hold, count before, lease(ms)
 -- returns  1 | GONE

@@ -35,7 +35,7 @@ if mine and not held[5] and not held[6] then
     local text = string.format('%.0f', token)
     local next, owner, attempt, lease, holds
     if successor and (ARGV[7] == '1' or not held[4]) then
-        -- No place is taken, or the client's local turn is not over; the successor usually has no place.
+        -- Nobody has a place, or the client's local turn is not over. The successor usually has no place.
         if not held[4] or not call('hget', KEYS[3], place) then
             next, owner, attempt, lease, holds = place, successor, ARGV[4], ARGV[5], 1
         end

@@ -1,6 +1,6 @@
--- Ends a hold, and keeps the lock taken without an owner until a time after the start of the hold, which is its token; if
--- that time is over, hands the lock on. A kept lock expires by itself and counts as released. A second run changes
--- nothing and only writes the same values again, so that replicas can confirm them.
+-- Ends a hold, and keeps the lock taken without an owner for a time that counts from the start of the hold; the token is
+-- that start. If the time is over, hands the lock on. A kept lock expires by itself and counts as released. A second run
+-- changes nothing and only writes the same values again, so that replicas can confirm them.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt, time since the start of the hold(ms)
 -- returns  KEPT pttl | FREED crowded(1|0) | GRANTED | GONE
@@ -31,7 +31,8 @@ redis.call('del', lock)
 redis.call('hset', lock, 'owner', NOBODY, 'attempt', '0', 'holds', '0', 'token', held[3], 'kept', hold_of)
 redis.call('pexpire', lock, left)
 redis.call('set', fence, held[3] .. '-', 'px', memory(left))
--- The first waiters ask, and learn when to ask again: no script publishes the expiry, and a waiter may leave before it.
+-- Have the first waiters ask, so that they learn when to ask again: no script publishes the expiry. A waiter may leave
+-- before the expiry, so notify several.
 for _, place in ipairs(redis.call('zrange', queue, 0, 15)) do
     notify(place, 0, 0)
 end

@@ -1,4 +1,4 @@
--- Counts an inner unlock of a hold, only once even if it runs several times, and never ends the hold.
+-- Counts an inner unlock of a hold, only once even if the script runs several times, and never ends the hold.
 -- KEYS     lock
 -- ARGV     owner, attempt of the hold, count before
 -- returns  1 | GONE

@@ -1,4 +1,4 @@
--- Moves the first waiter of a Condition, or all of them, to the queue, only once even if it runs several times.
+-- Moves the first waiter of a Condition, or all of them, to the queue, only once even if the script runs several times.
 -- KEYS     lock, queue, waiters, fence, conditions
 -- ARGV     owner, attempt of the hold, number of the signal, Condition's id, all (1|0)
 -- returns  SIGNALLED, then the places that this run moved | GONE

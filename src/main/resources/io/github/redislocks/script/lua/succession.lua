@@ -4,7 +4,7 @@
 -- local turn goes on)
 
 -- Ends the hold and grants the lock to the successor or the first live waiter, or leaves it free. The DEL comes first: at
--- maxmemory Redis refuses HSET and SET only until a script has written something. returns SUCCEEDED token lost | QUEUED
+-- maxmemory Redis refuses HSET and SET only until a script has written something. Returns SUCCEEDED token lost | QUEUED
 -- last-token pttl now | GRANTED | FREED crowded(1|0)
 local function pass_on(last, successor, attempt, lease, claim, keep)
     redis.call('del', lock)
@@ -32,7 +32,7 @@ local function pass_on(last, successor, attempt, lease, claim, keep)
     return {'GRANTED'}
 end
 
--- Repeats the reply of an earlier copy of the script that served the successor, and extends the lease; or nil.
+-- If an earlier copy of the script served the successor, repeats its reply and extends the lease; else returns nil.
 local function done_before(successor, attempt, lease)
     local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
     if held[1] == successor and held[2] == attempt then

@@ -40,7 +40,8 @@ if owner and owner ~= ARGV[1] then
     local client = string.match(owner, '^(.*):r%d+$')
     if client then
         if ARGV[5] ~= 'silent' then
-            -- Do as recall in hold.lua does, but before the attempt has a place: so the client learns of it earlier.
+            -- Do as recall in hold.lua does, but before the attempt has a place, so that the client learns of the
+            -- attempt earlier.
             local try = ARGV[5] and ' try ' .. ARGV[2] .. ' ' .. string.match(ARGV[1], '^(.*):') .. ' ' or ' recall '
             redis.pcall(
                 'publish',

@@ -3,8 +3,8 @@
 -- ARGV     owner, attempt, ballot: a number that grows with each vote that the client asks for, lease(ms), notAfter(µs),
 --          token: the wanted one; then optional: from(µs): the server's time before which it gives no new vote,
 --          run-id: of the wanted server, or '' for any, claim(ms), or '' for no place in line, suspect: as in
---          acquire, or 0, lapsed: for a renewal only, whose token is that of a hold that must not have ended: the token of a later
---          vote that expired here and is known to have had no majority; or 0
+--          acquire, or 0, lapsed: for a renewal only, which names the token of a hold that must not have ended: the token of a
+--          later vote that expired here and is known to have had no majority; or 0
 -- returns  VOTED token after lost kept now, as a text if the lock was free, since a table costs Redis more: token is the
 --          wanted one or, if that was counted before, the next, and never behind the server's time; after is the token of
 --          the previous hold, and lost is above 0 unless that hold was released; kept is 1 if the attempt had the vote
