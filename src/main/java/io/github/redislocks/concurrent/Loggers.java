@@ -1,7 +1,7 @@
 package io.github.redislocks.concurrent;
 
 /**
- * The loggers of the library, by the names that docs/reference.md has. The names do not depend on the packages of the
+ * The loggers of the library. Users find the names in docs/reference.md; the names do not depend on the packages of the
  * code.
  */
 public final class Loggers {

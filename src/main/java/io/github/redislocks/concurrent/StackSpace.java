@@ -35,7 +35,10 @@ public final class StackSpace {
         }
     }
 
-    /** Uses a frame of about 150 bytes. The values are used after the call, so that the compiler keeps the frame. */
+    /**
+     * Uses a frame of about 150 bytes. The method uses its parameters after the call, so that the compiler keeps the
+     * frame.
+     */
     private static long frame(int depth, long a, long b, long c, long d, long e, long f, long g, long h) {
         if (depth == 0) {
             return a + b + c + d + e + f + g + h;

@@ -258,7 +258,7 @@ public final class AsyncAcquisitions {
             }
         }
 
-        /** Begins an attempt, with its place in the local queue. */
+        /** Begins an attempt, which joins the local queue. */
         private void begin() {
             Attempt next = attempts.make(keys, owner, request, limit);
             attempt = next;
@@ -362,8 +362,8 @@ public final class AsyncAcquisitions {
         }
 
         /**
-         * Handles a grant that too few replicas confirmed: begins another attempt after a pause, or fails if that
-         * cannot help any more.
+         * Handles a grant that too few replicas confirmed: begins another attempt after a pause, or fails if the caller
+         * does not wait or has no time left.
          */
         private void pauseOrFail(RedisException.Unacknowledged e) {
             long now = clock.nanoTime();

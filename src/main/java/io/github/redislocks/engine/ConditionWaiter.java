@@ -4,7 +4,10 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
 import org.jspecify.annotations.Nullable;
 
-/** A thread that gives up a hold and waits in a Condition. The default methods suit the owner of the hold. */
+/**
+ * A thread that waits in a Condition. For the wait, the thread gives up a hold: its own, or the hold of its client. The
+ * default methods suit a hold of its own.
+ */
 public interface ConditionWaiter {
 
     /** The owner of a hold as the waiter. */

@@ -146,7 +146,7 @@ public final class Conditions {
      *   HOLDING    -> GIVING_UP                         the release begins; from here on only Redis can end the hold
      *   GIVING_UP  -> WAITING                           the reply says that the place is in the Condition, or the call fails
      *   WAITING    -> SIGNALLED, INTERRUPTED, TIMED_OUT   whichever came first, as Redis decides when the wait ends
-     *   WAITING, SIGNALLED, INTERRUPTED, TIMED_OUT      a grant ends each; in WAITING a signal led to it
+     *   WAITING, SIGNALLED, INTERRUPTED, TIMED_OUT      a grant ends the wait; in WAITING, a signal led to the grant
      * </pre>
      */
     private final class ConditionWait extends Acquisition {
@@ -199,8 +199,8 @@ public final class Conditions {
         }
 
         /**
-         * Sends the script that ends the hold again and again, until it is answered: without the reply this client does
-         * not know who holds the lock.
+         * Sends the script that ends the hold. Repeats the request until Redis answers: without the reply this client
+         * does not know who holds the lock.
          */
         private void giveUp() {
             RedisException refusal = openMailbox();

@@ -100,7 +100,7 @@ public final class Exits {
     }
 
     /**
-     * Ends the last acquisition of a hold after an error.
+     * Ends the latest acquisition of a hold after an error.
      *
      * @param count the hold count before the end of the acquisition began
      */
@@ -147,8 +147,8 @@ public final class Exits {
         try {
             hold.keepFor(keptMillis);
             long sent = clock.nanoTime();
-            // An error may have left the release to the watchdog. Whichever begins it first, the watchdog or this
-            // thread, performs it.
+            // After an error the watchdog may release the hold too: the thread that begins the release first performs
+            // it.
             long until = hold.beginRelease(sent);
             if (until == 0) {
                 losses.isValid(hold);

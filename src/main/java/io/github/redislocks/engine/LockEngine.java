@@ -22,8 +22,8 @@ import io.github.redislocks.watchdog.Watchdog;
  * <ul>
  *   <li>The deadline of every success counts from before its request was sent. A reply that comes after that deadline
  *       is no success.
- *   <li>A hold ends once, by the compare-and-set of its release or of its loss. Only the thread that wins it acts on
- *       the end: it passes on the local turn and notifies the listeners.
+ *   <li>A hold ends once, by the compare-and-set of its release or of its loss. Only the thread whose compare-and-set
+ *       succeeds acts on the end: it passes on the local turn and notifies the listeners.
  *   <li>The local turn belongs to one attempt, from when the attempt gets it to the end of its hold.
  *   <li>A command that was not answered is either repeated for the same attempt, or followed by a leave.
  * </ul>
@@ -76,13 +76,13 @@ public final class LockEngine {
         return redis.hasLines();
     }
 
-    /** For how long a master that restarts gives no votes. */
+    /** For how long a master of a quorum gives no votes after a restart. */
     long memoryMillis() {
         return redis.memoryMillis();
     }
 
     /**
-     * Throws if waiters are not in one queue.
+     * Throws if the waiters of a lock are not in one queue, as in a quorum.
      *
      * @param what the features that need that queue
      */

@@ -55,7 +55,7 @@ public final class RedisCondition implements Condition {
         long now = clock.nanoTime();
         waitWith(WaitLimit.within(now, nanos, sync.retryForNanos()), null);
         long left = nanos - (clock.nanoTime() - now);
-        // The subtraction may overflow below Long.MIN_VALUE, which is then the result.
+        // If the subtraction has overflowed, the result is Long.MIN_VALUE.
         return left <= nanos ? left : Long.MIN_VALUE;
     }
 

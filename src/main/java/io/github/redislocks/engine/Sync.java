@@ -73,7 +73,7 @@ public class Sync extends LockObject {
     }
 
     /**
-     * Throws if waiters are not in one queue.
+     * Throws if the waiters of a lock are not in one queue, as in a quorum.
      *
      * @param what the feature that needs that queue
      */
@@ -145,7 +145,7 @@ public class Sync extends LockObject {
         return own.relockAfterLoss();
     }
 
-    /** For how long an unused lock is kept. */
+    /** For how long the client keeps an unused lock. */
     protected final long residencyNanos() {
         return own.residencyNanos();
     }
@@ -239,7 +239,7 @@ public class Sync extends LockObject {
     }
 
     /**
-     * Ends the last acquisition after an error.
+     * Ends the latest acquisition after an error.
      *
      * @param count the hold count before the end of the acquisition began
      */

@@ -48,7 +48,7 @@ public final class EventNotifier {
 
     /** All listeners, each of which is notified of losses. The last one writes recordings. */
     private final LockListener[] listeners;
-    /** The listeners for all other events. The last one writes recordings. */
+    /** The listeners for all events other than losses. The last one writes recordings. */
     private final LockListener[] generalListeners;
 
     private final LockListener recording = FlightRecording.make();

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The locks whose keys others have changed, so that the client has to ask Redis whether it still holds them. Any thread
- * notes such a lock. The watchdog takes the locks that were noted, for one inspection.
+ * may note such a lock. The watchdog takes the locks that were noted, for one inspection.
  */
 final class Doubts {
 
@@ -63,7 +63,7 @@ final class Doubts {
         return Long.MAX_VALUE;
     }
 
-    /** Whether the last call of {@link #take} took the lock of a hold. */
+    /** Whether the last call of {@link #take} took the lock of this hold. */
     boolean has(Hold hold) {
         return allTaken || (!taken.isEmpty() && taken.contains(hold.lock()));
     }

@@ -168,13 +168,17 @@ public final class Losses {
     }
 
     /**
-     * The highest attempt whose hold was lost after lock() had returned. A hold in Redis of a later attempt is no loss.
+     * The highest attempt whose hold was lost after lock() had returned. If Redis still has a hold of a later attempt,
+     * lock() never returned that hold, so its end is no loss.
      */
     public long lastLostAttempt() {
         return lastLostAttempt.get();
     }
 
-    /** Whether the hold of an attempt was lost after lock() had returned, so that a leave must not hide the loss. */
+    /**
+     * Whether the hold of an attempt was lost after lock() had returned: then a leave must report the loss to the next
+     * holder.
+     */
     public boolean hasLost(Attempt attempt) {
         Footprint.Possession had = attempt.had();
         return had != null && had.isLost();

@@ -36,8 +36,8 @@ final class LostHolds {
     }
 
     /**
-     * Repeats the report of the loss before this hold ({@code hold.below}) if an error prevented that report. The
-     * thread has locked again since. Returns the time of the next look.
+     * The thread of this hold may have lost the lock before and locked it again. If an error prevented the report of
+     * that loss ({@code hold.below}), repeats the report. Returns the time of the next look.
      */
     long inspectBelow(Hold hold, long now) {
         if (hold.below == null || !hold.below.isUntold()) {

@@ -44,7 +44,7 @@ public final class Renewals implements Task {
     private final Losses losses;
     private final Rescue rescue;
     private final LostHolds lostHolds;
-    /** The shortest lease of all locks that were made, which limits the pause of the watchdog. */
+    /** The shortest lease of all lock objects. It limits how long the watchdog rests. */
     private final AtomicLong shortestLeaseMillis;
 
     private final Doubts doubts = new Doubts();
@@ -193,7 +193,7 @@ public final class Renewals implements Task {
             next = Math.min(next, nanos);
         }
 
-        /** The rules for one hold, in their order. */
+        /** Applies the rules for one hold, in this order. */
         void inspect(Hold hold) {
             if (hold.stranded) {
                 rescue.rescue(hold);
@@ -280,8 +280,8 @@ public final class Renewals implements Task {
     }
 
     /**
-     * Whether the next renewal is due within one retry pause. After a failover, a later time can only come from a reply
-     * of the old master; such a hold is renewed at once.
+     * Whether the next renewal is due within one retry pause. If it is due later although a failover came, a reply of
+     * the old master has set the time, and the hold has to be renewed at once.
      */
     private boolean isAskedSoon(Hold hold) {
         // Read the clock again: the failure that set this time may have come after the inspection began.

@@ -68,7 +68,7 @@ public sealed interface Answer {
         LATE,
         /** A later request of the same thread ran before this one. */
         STALE,
-        /** There is no such hold. */
+        /** Redis does not have the hold that the request names. */
         GONE,
         /** The attempt had been signalled before. */
         SIGNALLED,

@@ -48,11 +48,11 @@ public final class Scripts {
 
     private static final String NO_PLACE = "";
     /**
-     * A placeholder for {@code notAfter}, which is known only when the call is sent. A leave that stays undated says by
-     * it that no request of the attempt may still run.
+     * A placeholder for {@code notAfter}, which is known only when the call is sent. In a leave that stays undated, 0
+     * says that no request of the attempt may still run.
      */
     private static final String DATED = "0";
-    /** The arguments for no successor, in place of its owner, attempt, lease and claim. */
+    /** The arguments if there is no successor, in place of a successor's owner, attempt, lease and claim. */
     private static final List<String> NOBODY = List.of("", "", "", NO_PLACE);
     /** A lease and its encoded argument. */
     private record Lease(long millis, String text) {}
@@ -211,7 +211,8 @@ public final class Scripts {
     /**
      * Extends a hold, and counts a re-entry.
      *
-     * @param before the count that Redis should have, so that a repeated call counts once; 0 to count locally only
+     * @param before the hold count before the re-entry, so that Redis counts a repeated call only once; 0 if only the
+     *     client counts
      */
     public static Call reenter(Hold hold, int before, long leaseMillis) {
         return new Call(
@@ -271,7 +272,7 @@ public final class Scripts {
         return renewal.with(renewal.script(), renewal.keys(), args);
     }
 
-    /** Extends a granted claim to the wanted lease. */
+    /** Confirms a grant: extends the claim to the lease that the attempt wants. */
     public static Call confirm(Attempt attempt) {
         return new Call(
                 new Request.Renew(attempt.owner.id, attempt.number, attempt.leaseMillis),
@@ -280,7 +281,7 @@ public final class Scripts {
                 List.of(attempt.owner.id, Long.toString(attempt.number), Long.toString(attempt.leaseMillis)));
     }
 
-    /** Releases a hold without waiters; a shorter script with fewer arguments than {@link #release}. */
+    /** Releases a hold if nobody waits for the lock; a shorter script with fewer arguments than {@link #release}. */
     public static Call free(Hold hold) {
         return new Call(
                 FREE, List.of(hold.lock(), hold.keys().fence()), List.of(hold.owner.id, Long.toString(hold.attempt)));
@@ -313,7 +314,10 @@ public final class Scripts {
         return new Call(GIVE_UP, keys, args);
     }
 
-    /** Adds the last token of a client that keeps the lock, for a request that may end that hold. */
+    /**
+     * If the owner is a client that keeps the lock for its threads, adds the last token that the client gave out, since
+     * the request may end the client's hold.
+     */
     private static List<String> withLastToken(Owner owner, List<String> args) {
         long last = owner.lastToken();
         if (last == 0) {

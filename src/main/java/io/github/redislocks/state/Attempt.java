@@ -51,8 +51,8 @@ public final class Attempt extends Footprint {
     public record Failure(RuntimeException exception) implements Verdict {
 
         /**
-         * The exception, to be thrown once, with the stack trace of the waiting thread instead of that of the deciding
-         * thread.
+         * Returns the exception, to be thrown once by the waiting thread. Its stack trace, so far that of the thread
+         * that made the attempt fail, becomes that of the calling thread.
          */
         public RuntimeException raised() {
             exception.fillInStackTrace();
@@ -84,12 +84,12 @@ public final class Attempt extends Footprint {
     public record QueuePosition(long sentNanos, long lastToken) implements Stage {}
 
     /**
-     * The wish of the caller.
+     * What the caller wants.
      *
      * @param leaseMillis the lease
      * @param renewed whether the watchdog renews the lease
      * @param fair whether waiters are served in strict order of arrival
-     * @param maxHoldMillis how long the hold may last, and so the longest lease; 0 for no limit
+     * @param maxHoldMillis how long the hold may last; a longer lease is cut to this time. 0 for no limit
      */
     public record Request(long leaseMillis, boolean renewed, boolean fair, long maxHoldMillis) {
 
@@ -149,7 +149,8 @@ public final class Attempt extends Footprint {
     @Nullable
     Attempt behind;
     /**
-     * Whether a message said that the lock is free but was not granted, so that the caller's thread has to ask for it.
+     * Whether a message said that the lock is free, without granting it. Then the caller's thread has to ask for the
+     * lock.
      */
     private volatile boolean toldFree;
     /** Whether a message has asked for a request to Redis since the last request was sent. */
@@ -159,12 +160,15 @@ public final class Attempt extends Footprint {
      * the hold ahead is still there.
      */
     private volatile long nextHeartbeatNanos;
-    /** Whether an error ended the call before the attempt could leave Redis, so that the watchdog has to do it. */
+    /**
+     * Whether an error ended the call before the attempt could leave Redis. Then the watchdog removes the attempt from
+     * Redis.
+     */
     public volatile boolean stranded;
     /** Whether a heartbeat is under way. Set by the watchdog, and only as long as there is no verdict. */
     private volatile boolean heartbeatInFlight;
 
-    /** Makes an attempt of the calling thread. */
+    /** Makes an attempt of an owner that does not hold the lock. */
     public Attempt(long number, LockKeys keys, Owner owner, Request request, WaitLimit limit) {
         this.number = number;
         this.keys = keys;
@@ -182,9 +186,10 @@ public final class Attempt extends Footprint {
     }
 
     /**
-     * Makes an attempt of the calling thread to get back a hold that it gives up to wait in a Condition.
+     * Makes an attempt of the calling thread to get back a hold. The thread gives the hold up in order to wait in a
+     * Condition.
      *
-     * @param request the request that the hold stands for
+     * @param request what the thread wants after the wait
      * @param limit how the thread waits in the Condition; only the time for outages is used here
      * @param holds the hold count after the wait
      * @param condition the id of the Condition
@@ -385,7 +390,9 @@ public final class Attempt extends Footprint {
         return doubted;
     }
 
-    /** Notes that a release or a leave names the attempt, and so asks Redis for the lock on its behalf. */
+    /**
+     * Notes that a release or a leave names the attempt as its successor, and so asks Redis for the lock on its behalf.
+     */
     public void named() {
         known();
         doubted = false;

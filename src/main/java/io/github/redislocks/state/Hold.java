@@ -44,7 +44,8 @@ public class Hold extends Leased implements Footprint.Possession {
     private volatile boolean doubted;
 
     /**
-     * Whether an error has stopped the owner's thread in an acquisition or a release, so that the watchdog releases.
+     * Whether an error has stopped the owner's thread in an acquisition or a release, so that the watchdog has to
+     * release the lock.
      */
     public volatile boolean stranded;
 

@@ -10,7 +10,7 @@ public abstract class HoldKey {
     /** The thread that holds the lock; for a hold of no thread, its owner. */
     public abstract Object holder();
 
-    // A user's thread class may override hashCode and equals; identity is what counts.
+    // Compare threads by identity: a user's thread class may override hashCode and equals.
     @Override
     public final boolean equals(@Nullable Object other) {
         return other instanceof HoldKey key

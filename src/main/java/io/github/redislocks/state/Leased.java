@@ -38,8 +38,8 @@ public abstract class Leased extends Held {
     }
 
     /**
-     * The mask of the bits of {@code asked} that have the longest lease that was asked for, in milliseconds: at most 24
-     * h.
+     * The bits of {@code asked} that contain the longest lease that was asked for, in milliseconds. No lease is longer
+     * than 24 h.
      */
     private static final int LEASE = Asker.OWNER.open - 1;
 

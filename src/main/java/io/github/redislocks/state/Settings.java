@@ -178,7 +178,7 @@ public final class Settings {
         return with(values -> values.replicaAcks = replicas);
     }
 
-    /** A copy with a time for which no lock is acquired after a failover that the client has seen. */
+    /** A copy with another failover grace: for this time after a failover the client acquires no lock. */
     public Settings withFailoverGrace(Duration time) {
         if (Objects.requireNonNull(time, "failoverGrace").isNegative() || time.compareTo(MAX_LEASE) > 0) {
             throw new IllegalArgumentException("failoverGrace is " + Shown.of(time) + ": it must lie between 0 and "

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  *   no verdict          ask, leave or pause
  * </pre>
  *
- * <p>An attempt leaves by setting the verdict. So a grant that comes at the same moment is either taken or passed on,
- * never both and never neither.
+ * <p>An attempt leaves by setting its verdict. So a grant that comes at the same moment is either used by the caller or
+ * passed on to the next waiter: exactly one of the two.
  */
 public abstract class Acquisition {
 

@@ -117,7 +117,7 @@ public final class Acquisitions {
             this.fastPath = fastPath;
         }
 
-        /** Whether no other owner held or wanted the lock. Then probably the same is true for the next acquisition. */
+        /** Whether no other owner held or wanted the lock. The next acquisition will then probably find the same. */
         public boolean stayedOnFastPath() {
             return fastPath;
         }
@@ -134,8 +134,8 @@ public final class Acquisitions {
             if (!attempt.isBehind()) {
                 return;
             }
-            // Set the time of the next look before the attempt joins the queue: once it is there, the thread that
-            // releases the lock may give it a place in Redis and set another time, which must not be overwritten.
+            // Set the time of the next look before the attempt joins the queue: once the attempt is there, a thread
+            // that releases the lock may give it a place in Redis and set another time, which must not be overwritten.
             attempt.lookAgain(clock.nanoTime());
             if (!localQueue.enter(attempt)) {
                 watchdog.wakeAt(attempt.nextHeartbeatNanos());

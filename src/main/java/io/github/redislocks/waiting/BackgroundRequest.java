@@ -20,7 +20,7 @@ abstract class BackgroundRequest extends PendingCommand {
     private volatile boolean sent;
     private volatile boolean ended;
     private volatile boolean dropped;
-    /** Written before {@link #ended}. */
+    /** This and the next two fields are written before {@link #ended}. */
     private @Nullable Reply reply;
 
     private @Nullable RedisException failure;
@@ -150,7 +150,7 @@ abstract class BackgroundRequest extends PendingCommand {
 
     private void finish() {
         ended = true;
-        // Nobody waits for the outcome of a request that was dropped, so take the attempt out of Redis.
+        // If the request was dropped, nobody waits for its outcome: take the attempt out of Redis.
         if (!dropped) {
             attempt.owner.wake();
         } else if (sent) {

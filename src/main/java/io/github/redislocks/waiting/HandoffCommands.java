@@ -128,7 +128,7 @@ final class HandoffCommands {
         }
     }
 
-    /** The release of a hold, which passes the local turn on according to the answer. */
+    /** The release of a hold. Passes the local turn on according to the answer. */
     class Release extends HoldEnd {
 
         final Hold hold;

@@ -34,7 +34,7 @@ public final class Heartbeats implements Task {
     private static final long REST_NANOS = 1_000;
 
     private static final long FEW = 1_000;
-    /** The longest rest: no renewal is delayed for too long, even with the shortest lease. */
+    /** The longest rest: short enough that no renewal comes too late, even with the shortest lease. */
     private static final long MOST_REST_NANOS = Timing.renewalNanos(Settings.MIN_LEASE.toMillis()) / 8;
 
     private final Clock clock;

@@ -14,9 +14,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one subscription of a client, on which it receives the messages of the scripts about grants. It is opened at the
- * client's first contention, and then stays open. Messages only make waking faster: the heartbeats find every grant
- * whose message was lost.
+ * The one subscription of a client, on which the client receives the messages of the scripts about grants. The mailbox
+ * is opened at the client's first contention, and then stays open. Messages only make waking faster: the heartbeats
+ * find every grant whose message was lost.
  */
 public final class Mailbox implements Ping {
 
@@ -32,7 +32,7 @@ public final class Mailbox implements Ping {
 
     private final Source source;
     private final Messages messages;
-    /** Notified of changed keys, or null. */
+    /** The listener for changed keys, or null. */
     private final Redis.@Nullable Watcher watcher;
     /** Whether the server has refused to report changed keys. Used by the reader only. */
     private boolean unwatched;
@@ -64,8 +64,8 @@ public final class Mailbox implements Ping {
     /**
      * The channel on which messages come.
      *
-     * @param redis has the channel
-     * @param timeoutNanos for a request, and for a ping to come back
+     * @param redis the Redis that has the channel
+     * @param timeoutNanos the time limit for a request, and for the return of a ping
      */
     public record Source(String channel, Redis redis, Clock clock, long timeoutNanos) {}
 

@@ -67,7 +67,8 @@ public final class Settlements {
     }
 
     /**
-     * Turns the grants of one attempt into a hold. In short:
+     * Turns the grants of one attempt into a hold. A grant that is known only from a message is undated: its deadline
+     * has still to be computed. In short:
      *
      * <pre>
      *   undated, in local queue   OPEN until the thread that hands the lock over passes the turn on
@@ -154,7 +155,7 @@ public final class Settlements {
                     && position.sentNanos() >= sentNanos(dated);
         }
 
-        /** When the request was sent from which the deadline of a grant counts. */
+        /** The time from which the deadline of a grant counts: when its request was sent. */
         private long sentNanos(Attempt.Grant dated) {
             long millis = dated.confirmed() ? attempt.leaseMillis : Timing.claimMillis(attempt.leaseMillis);
             return dated.deadlineNanos() - Timing.validityNanos(millis);
@@ -186,9 +187,9 @@ public final class Settlements {
         }
 
         /**
-         * Has replicas confirm a grant that another request made, perhaps one of another client. WAIT covers only the
-         * writes of its own connection, so this method writes once more and waits for that write. Returns null if there
-         * was no reply.
+         * Has replicas confirm a grant that another request made, perhaps a request of another client. WAIT covers only
+         * the writes of its own connection, so this method writes once more and waits for that write. Returns null if
+         * there was no reply.
          */
         private Attempt.@Nullable Grant confirm(Attempt.Grant grant, long sent) {
             if (background != null) {

@@ -3,7 +3,7 @@ package io.github.redislocks.waiting;
 /**
  * The decisions of an acquisition, as functions of values, without a clock, a thread or a request. {@link #after}
  * returns the state of knowledge after an event, and {@link #next} what to do then. {@link BlockingDriver} and
- * {@link BatchDriver} carry that out.
+ * {@link BatchDriver} carry out the decisions.
  *
  * <pre>
  *   state     asks Redis again             leaves

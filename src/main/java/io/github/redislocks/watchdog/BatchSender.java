@@ -42,12 +42,16 @@ public final class BatchSender implements Runnable {
      * and again.
      */
     private static final int LEAST_TRIPS = 8;
-    /** The lower bound of the least timeout, for a nearby server; {@link #FAR_TIMEOUT_NANOS} is its upper bound. */
+    /**
+     * The least timeout is not shorter than this, however near the server is, and not longer than
+     * {@link #FAR_TIMEOUT_NANOS}.
+     */
     private static final long NEAR_TIMEOUT_NANOS = 100_000_000;
 
     private static final long FAR_TIMEOUT_NANOS = 750_000_000;
     /**
-     * For each 500 µs that a pipeline took, the next pipeline may have PIPELINE more holds, MAX_FACTOR times at most.
+     * For each 500 µs that a pipeline took, the next pipeline may have PIPELINE more holds; MAX_FACTOR limits how
+     * often.
      */
     private static final long FAR_NANOS = 500_000;
 
@@ -131,8 +135,8 @@ public final class BatchSender implements Runnable {
     }
 
     /**
-     * Sends a command, for which the caller has called {@link Job#begin}, as soon as possible; returns false if the
-     * sender is closed. Any thread may call this.
+     * Sends a command as soon as possible; the caller has called {@link Job#begin} for it. Returns false if the sender
+     * is closed. Any thread may call this.
      */
     public boolean sendNow(PendingCommand command) {
         usedNanos = clock.nanoTime();

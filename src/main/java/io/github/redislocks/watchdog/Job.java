@@ -8,8 +8,8 @@ import io.github.redislocks.redis.Reply;
 public interface Job {
 
     /**
-     * Called before the job is sent. From now until {@link #end} no other sender takes the job. Neither throws nor
-     * allocates.
+     * Called before the job is sent. From now until {@link #end} no other sender takes the job. Must neither throw nor
+     * allocate.
      *
      * @return whether the job has to be sent; if not, {@link #end} is not called
      */

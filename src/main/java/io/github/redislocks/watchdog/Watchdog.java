@@ -83,7 +83,10 @@ public final class Watchdog {
         tasks = List.copyOf(all);
     }
 
-    /** Starts to look after these tasks and the pending commands. Jobs that rely on messages also send the ping. */
+    /**
+     * Starts to look after these tasks and the pending commands. If a job relies on messages, a sender also sends the
+     * ping.
+     */
     public void start(Ping wantedPing, List<Task> wanted) {
         lookAfter(wantedPing, wanted);
         scheduler.start();
@@ -143,8 +146,8 @@ public final class Watchdog {
     }
 
     /**
-     * Whether there are pending commands that can be sent now, and whose server is not away, or has not failed a
-     * request that was sent since the given time.
+     * Whether a pending command can be sent now to a server that answers at present, or that has not failed a request
+     * sent since {@code sinceNanos}.
      */
     public boolean hasCommands(long sinceNanos) {
         long before;
