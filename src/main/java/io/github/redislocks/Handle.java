@@ -15,12 +15,12 @@ import java.util.concurrent.CompletionStage;
  * }</pre>
  *
  * <p>While a handle holds a lock, no thread and no other handle can hold this lock, in any JVM. A handle is not
- * reentrant: a thread that has the handle of a lock and acquires the same lock again waits for itself.
+ * reentrant: a thread that has the handle of a lock and acquires the same lock again deadlocks with itself.
  *
  * <p>Close every handle. If nobody refers to a handle any more, its hold is lost ({@link LockLost.Reason#ABANDONED}) at
  * the next renewal after a garbage collection.
  *
- * <p>Later versions may have more methods, with a default.
+ * <p>Later versions may add methods with default implementations.
  *
  * @since 0.1.0
  */
@@ -33,21 +33,21 @@ public interface Handle extends AutoCloseable {
     boolean isHeld();
 
     /**
-     * Returns if the hold is valid now, and throws otherwise. Asks no server, and is cheap enough for every step of a
-     * long job.
+     * Throws an exception if the hold is not valid now. Asks no server, and is cheap enough for every step of a long
+     * job.
      *
      * @throws LockLostException if the hold was lost; the exception names the lock
      * @throws IllegalMonitorStateException if the handle was released
      */
     void ensureHeld();
 
-    /** How long the hold stays valid if it is not renewed any more; zero if it is not valid. Asks no server. */
+    /** How long the hold stays valid if it is not renewed again; zero if it is not valid. Asks no server. */
     Duration remainingLease();
 
     /**
      * Whether the previous holder did not release the lock: it crashed, lost the lock, or was forced to give it up. The
-     * state that the lock protects may then be half changed. The result may be true without cause: see
-     * {@link LeasedLock#previousHolderLost}.
+     * state that the lock protects may then be half changed. The result may be true although the previous holder
+     * released the lock: see {@link LeasedLock#previousHolderLost}.
      *
      * @throws LockLostException if the hold was lost
      * @throws IllegalMonitorStateException if the handle was released
@@ -61,8 +61,8 @@ public interface Handle extends AutoCloseable {
      * subscription of the client. On a quorum, and after any other removal of the hold from Redis, it completes at the
      * next renewal.
      *
-     * <p>Stages that depend on this stage must not refer to the handle, which otherwise would never be
-     * garbage-collected: read its names and tokens before. Dependent stages run on a thread of the client that serves
+     * <p>Stages that depend on this stage must not refer to the handle, since it would never be garbage-collected then:
+     * read the names and tokens of the handle before. Dependent stages run on a thread of the client that serves
      * handles, and should not block: while one stage blocks, other threads run the other stages, some milliseconds
      * later. For code that may block, use the {@code Async} methods of the stage with an executor of your own.
      */
@@ -80,21 +80,21 @@ public interface Handle extends AutoCloseable {
     void close();
 
     /**
-     * As {@link #close()}, but reports a loss by its result instead of an exception.
+     * Releases the hold as {@link #close()} does, but reports a loss by the result instead of an exception.
      *
      * @return true if this call released the hold and nothing was lost; false if the hold was lost or released before
      */
     boolean release();
 
     /**
-     * As {@link #release()}, without waiting. The stage completes with the result of {@code release()}, on the same
-     * threads as the stage of {@link #lost()}, so dependent stages should not block.
+     * Releases the hold as {@link #release()} does, but without waiting. The stage completes with the result of
+     * {@code release()}. Dependent stages run on the same threads as those of {@link #lost()}, and should not block.
      */
     CompletionStage<Boolean> releaseAsync();
 
     /**
-     * Releases the hold, but leaves each lock unavailable, although nobody holds it, until the given time after its
-     * acquisition: schedulers call this <em>at least for</em>. So a job runs once although the clocks or schedules of
+     * Releases the hold, but keeps each lock unavailable until the given time after its acquisition, although nobody
+     * holds the lock: schedulers call this <em>at least for</em>. So a job runs once even if the clocks or schedules of
      * several JVMs differ:
      *
      * <pre>{@code
@@ -107,21 +107,22 @@ public interface Handle extends AutoCloseable {
      * }
      * }</pre>
      *
-     * <p>The hold itself ends at once, as by {@link #release()}, and the process need not live until that time. Redis
-     * counts the time by its own clock, from when it granted the lock. A waiter gets the lock when the time is over,
-     * and no loss is reported. If the time is already over when Redis receives the request, the lock is free at once.
-     * {@link FencedLock#forceUnlock()} frees the lock earlier; {@link LockInspection#keptFor()} shows the time that is
-     * left.
+     * <p>The hold itself ends at once, as by {@link #release()}, and the process need not live until the lock is free.
+     * Redis counts the time by its own clock, from when it granted the lock. A waiter gets the lock when the time is
+     * over, and no loss is reported. If the time is already over when Redis receives the request, the lock is free at
+     * once. {@link FencedLock#forceUnlock()} frees the lock earlier; {@link LockInspection#keptFor()} shows the time
+     * that is left.
      *
      * @param sinceAcquired the time from the acquisition until the lock is free, up to 24 h
-     * @return as {@link #release()}
+     * @return true if this call released the hold and nothing was lost, as {@link #release()}
      * @throws IllegalArgumentException if the time is negative or longer than 24 h; nothing is released then
      * @throws UnsupportedOperationException on a quorum; nothing is released then
      */
     boolean releaseAfter(Duration sinceAcquired);
 
     /**
-     * As {@link #releaseAfter}, without waiting. The stage completes as that of {@link #releaseAsync()}.
+     * Releases the hold as {@link #releaseAfter} does, but without waiting. The stage completes as the stage of
+     * {@link #releaseAsync()} does.
      *
      * @throws IllegalArgumentException if the time is negative or longer than 24 h; nothing is released then
      * @throws UnsupportedOperationException on a quorum; nothing is released then

@@ -18,10 +18,9 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * The address of Redis and the connection settings, in types of the client library Jedis, for settings that a URI
- * cannot express, such as certificates or credentials that change. This is the only class of the library's API that
- * uses types of Jedis, namely its address and its configuration. A module that uses this class {@code requires
- * redis.clients.jedis} itself.
+ * The address of Redis and the connection settings, in types of the client library Jedis. Use it for settings that a
+ * URI cannot express, such as certificates or credentials that change. No other class of the library's API uses types
+ * of Jedis. A module that uses this class must declare {@code requires redis.clients.jedis}.
  *
  * <pre>{@code
  * JedisClientConfig config = DefaultJedisClientConfig.builder().sslOptions(ssl).user("locks").password(secret).build();
@@ -30,7 +29,7 @@ import redis.clients.jedis.JedisClientConfig;
  *         .build();
  * }</pre>
  *
- * <p>The timeouts in a configuration are not used: {@link RedisLocksBuilder#commandTimeout} takes their place.
+ * <p>The timeouts in a configuration are not used; use {@link RedisLocksBuilder#commandTimeout} instead.
  *
  * @since 0.1.0
  */
@@ -57,21 +56,20 @@ public final class JedisServers {
         return new JedisServers(null, QuorumMasters.parse(uris));
     }
 
-    /** A single server, which is a master. */
+    /** A single server, which must be a master. */
     public static JedisServers single(HostAndPort address, JedisClientConfig config) {
         Objects.requireNonNull(config, "config");
         return of(new RedisUri(new Topology.Single(JedisConfigs.address(address)), new JedisConfigs(config)));
     }
 
     /**
-     * The master that Sentinels monitor, whichever server that is.
+     * The server that is the master at present, as Sentinels name it.
      *
      * @param masterName the master's name in the Sentinels' configuration
-     * @param sentinels the addresses of the Sentinels: one suffices to find the master, but only those named here are
-     *     asked
+     * @param sentinels the addresses of the Sentinels. The client asks only these
      * @param master how to connect to the master
-     * @param sentinel how to connect to a Sentinel, which has no database
-     * @throws IllegalArgumentException if there is no name or no Sentinel, or one Sentinel twice
+     * @param sentinel how to connect to a Sentinel; must not set a database
+     * @throws IllegalArgumentException if the name is empty, the list is empty, or a Sentinel occurs twice
      */
     public static JedisServers sentinel(
             String masterName, List<HostAndPort> sentinels, JedisClientConfig master, JedisClientConfig sentinel) {
@@ -83,9 +81,9 @@ public final class JedisServers {
     /**
      * The cluster to which these nodes belong.
      *
-     * @param nodes some of its nodes: one that answers suffices, and the others are found
-     * @param node how to connect to each node, without a database
-     * @throws IllegalArgumentException if there is no node, or one twice
+     * @param nodes some nodes of the cluster; the client finds the others if one of these answers
+     * @param node how to connect to each node; must not set a database
+     * @throws IllegalArgumentException if the list is empty, or a node occurs twice
      */
     public static JedisServers cluster(List<HostAndPort> nodes, JedisClientConfig node) {
         Objects.requireNonNull(node, "node");
@@ -96,7 +94,7 @@ public final class JedisServers {
      * Independent masters, of which a majority has to agree, as in {@link RedisLocks#quorum(String...)}.
      *
      * @param addresses an odd number of masters, 3 or more; none may replicate another
-     * @param node how to connect to each of them
+     * @param node how to connect to each master
      * @throws IllegalArgumentException if the addresses are not an odd number of different servers
      */
     public static JedisServers quorum(List<HostAndPort> addresses, JedisClientConfig node) {
@@ -127,7 +125,7 @@ public final class JedisServers {
     }
 
     /**
-     * Makes the {@link Redis} that owns the connections.
+     * Opens the {@link Redis}, which has the connections.
      *
      * @param restartDelay how long a master of a quorum gives no votes after its start; null for the default
      */
@@ -155,7 +153,7 @@ public final class JedisServers {
         return TokenMemory.of(redis, settings.tokenMemory());
     }
 
-    /** Names the servers, but no password. */
+    /** Describes the servers, without passwords. */
     @Override
     public String toString() {
         return masters != null ? "quorum of " + masters.all().size() : String.valueOf(known().topology());

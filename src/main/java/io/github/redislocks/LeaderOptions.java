@@ -32,17 +32,18 @@ public final class LeaderOptions {
 
     /**
      * Returns the default options: the lock has the settings of the client, work that should end is interrupted, and
-     * {@code close()} waits for 10 s until the work has ended.
+     * {@code close()} waits up to 10 s for the end of the work.
      */
     public static LeaderOptions defaults() {
         return DEFAULTS;
     }
 
     /**
-     * Sets the options of the lock. The lease is how long other candidates wait after a leader has crashed. A fair lock
+     * Sets the options of the lock. If a leader crashes, another candidate is elected after the lease. A fair lock
      * elects the candidates of all JVMs in order of arrival.
      *
-     * @throws IllegalArgumentException if the options are for threads: a residency, or {@code relockAfterLoss(false)}
+     * @throws IllegalArgumentException if the options have a residency or {@code relockAfterLoss(false)}, which concern
+     *     only threads
      */
     public LeaderOptions lock(LockOptions options) {
         Objects.requireNonNull(options, "options")
@@ -52,9 +53,9 @@ public final class LeaderOptions {
     }
 
     /**
-     * Sets whether the thread of the work is interrupted when the work should end: once in a term, and never after
-     * {@link LeaderWork#lead} has returned. True by default, because otherwise work that never asks its
-     * {@link LeaderTerm} would run on beside the next leader. With false, the work must ask its {@link LeaderTerm}.
+     * Sets whether the thread of the work is interrupted when the work should end; true by default. The thread is
+     * interrupted once in a term, and never after {@link LeaderWork#lead} has returned. With {@code false}, the work
+     * must ask its {@link LeaderTerm} whether it should end; otherwise it may run beside the next leader.
      */
     public LeaderOptions interrupt(boolean toStop) {
         return new LeaderOptions(lock, toStop, drain);
@@ -63,7 +64,7 @@ public final class LeaderOptions {
     /**
      * Sets how long {@link Leadership#close()} waits for the work to end.
      *
-     * @param time 0, which means not to wait, to 24 h
+     * @param time 0 to 24 h; 0 means not to wait
      * @throws IllegalArgumentException if the time is negative or longer
      */
     public LeaderOptions drain(Duration time) {

@@ -17,11 +17,11 @@ package io.github.redislocks;
 public interface LeaderWork {
 
     /**
-     * Leads for one term, on a thread of its own. The next term of the candidate begins only after this method has
+     * Leads for one term, on a separate thread. The next term of the candidate begins only after this method has
      * returned.
      *
-     * <p>The method should return soon after it should stop, because the lock was lost or the leadership is being
-     * closed. It learns that from {@link LeaderTerm#isStopping()}, {@link LeaderTerm#awaitStopping} and
+     * <p>When the lock was lost or the leadership is being closed, the work should stop: the method should return soon.
+     * It learns this from {@link LeaderTerm#isStopping()}, {@link LeaderTerm#awaitStopping} and
      * {@link LeaderTerm#stopping()}, and by an interrupt of its thread, unless {@link LeaderOptions#interrupt
      * interrupt(false)} is set. If the method returns earlier, the lock is released, and the candidate competes for the
      * lock again at once.

@@ -15,8 +15,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A candidate that tries to lead, from its creation by {@link Locks#leadership} until it is closed. Whenever the
- * candidate acquires the lock of its name, it leads for a <em>term</em>, which is one call of its {@link LeaderWork}.
+ * A candidate for leader, from its creation by {@link Locks#leadership} until it is closed. Whenever the candidate
+ * acquires its lock, it leads for a <em>term</em>, which is one call of its {@link LeaderWork}.
  *
  * <pre>{@code
  * Leadership leadership = locks.leadership("outbox", term -> {
@@ -28,20 +28,20 @@ import java.util.concurrent.CompletionStage;
  * leadership.close();
  * }</pre>
  *
- * <p>A candidate that waits needs no thread; a term has a thread of its own. The lock is held and renewed until the
- * work has returned, however long that takes after the work was asked to stop. Only then can this candidate begin
- * another term. If the lock is lost, the work is asked to stop before another candidate can be elected, with the
- * exceptions that {@link LockHandle#lost()} names. If the work goes on nevertheless, it runs beside that of the next
- * leader; a resource can tell them apart by the {@link LeaderTerm#fencingToken()}, since the next leader's is greater.
+ * <p>A candidate that waits needs no thread; a term has a separate thread. The lock is held and renewed until the work
+ * has returned, however long that takes after the work was asked to stop. Only then can this candidate begin another
+ * term. If the lock is lost, the work is asked to stop before another candidate can be elected, with the exceptions
+ * that {@link LockHandle#lost()} names. Work that does not stop then runs beside the work of the next leader. A
+ * resource can tell the two apart by the {@link LeaderTerm#fencingToken()}, since the next leader has a greater token.
  *
- * <p>The candidate survives outages of Redis and failures of its work, and stays a candidate even if nobody refers to
- * this object any more: until it is closed, or its {@link Locks} is closed. Thread-safe.
+ * <p>The candidate survives outages of Redis and failures of its work. It stays a candidate until it or its
+ * {@link Locks} is closed, even if nobody refers to this object any more. Thread-safe.
  *
  * @since 0.1.0
  */
 public final class Leadership implements AutoCloseable {
 
-    /** The agenda for the candidates of a {@link Locks} that has no agenda of its own. */
+    /** Drives the candidates of a {@link Locks} that is not a {@link RedisLocks}. */
     static final Agenda SHARED = agenda(Clock.SYSTEM, Threads.DAEMONS);
 
     private static final Log LOG = Loggers.LEADERSHIP;
@@ -60,7 +60,7 @@ public final class Leadership implements AutoCloseable {
         this.ended = candidacy.ended().minimalCompletionStage();
     }
 
-    /** Makes an agenda, which drives its candidates by one thread. */
+    /** Makes an agenda: one thread that drives candidates. */
     static Agenda agenda(Clock clock, Threads threads) {
         return new Agenda(clock, threads, "leadership");
     }
@@ -68,7 +68,7 @@ public final class Leadership implements AutoCloseable {
     /**
      * Makes a candidate, and starts its first acquisition.
      *
-     * @param electorate its {@code ask} is called for the first time, and the exceptions of that call are thrown
+     * @param electorate asks for the lock; an exception of the first {@code ask} is thrown by this method
      */
     static Leadership run(String name, LeaderWork work, LeaderOptions options, Candidacy.Electorate electorate) {
         Objects.requireNonNull(work, "work");
@@ -83,7 +83,7 @@ public final class Leadership implements AutoCloseable {
         return name;
     }
 
-    /** Whether this candidate leads: its work is running and its hold of the lock is valid. Asks no server. */
+    /** Whether this candidate leads: its work is running, and its hold of the lock is valid. Asks no server. */
     public boolean isLeader() {
         Term present = candidacy.term();
         return present != null && present.isAtWork() && present.isHeld();
@@ -106,23 +106,24 @@ public final class Leadership implements AutoCloseable {
         return candidacy.isClosing();
     }
 
-    /** As {@link #close(Duration)}, with the {@linkplain LeaderOptions#drain drain} of the options. */
+    /** Closes as {@link #close(Duration)} does, with the {@linkplain LeaderOptions#drain drain} of the options. */
     @Override
     public void close() {
         boolean unused = close(options.drain());
     }
 
     /**
-     * Withdraws the candidate; if it leads, asks the work to stop and waits until the work has returned. The lock is
-     * not released before: if the work does not return within the time, this method logs a warning and returns, and the
-     * lock stays held and renewed until the work returns, the lock is lost, or the {@link Locks} is closed. An
+     * Withdraws the candidate. If it leads, asks the work to stop and waits until the work has returned; the lock is
+     * released after that. If the work does not return within the time, this method logs a warning and returns. The
+     * lock then stays held and renewed until the work returns, the lock is lost, or the {@link Locks} is closed. An
      * interrupt ends the wait; the interrupt flag stays set. If the work itself calls this method, the method does not
      * wait.
      *
-     * @param drain how long to wait, 0 to 24 h; includes the time of code that depends on {@link LeaderTerm#stopping()}
-     * @return true if the work has ended and the lock was released, or the candidate did not lead; false if the work
-     *     still runs. If Redis does not answer, the release continues in the background, as that of
-     *     {@link LockHandle#release}, and so does the withdrawal of a waiting candidate
+     * @param drain how long to wait, 0 to 24 h; this includes the time of stages that depend on
+     *     {@link LeaderTerm#stopping()}
+     * @return true if the work has ended and the lock was released, or if the candidate did not lead; false if the work
+     *     still runs. If Redis does not answer, the release of the lock, or the withdrawal of a waiting candidate,
+     *     continues in the background
      * @throws IllegalArgumentException if the time is negative or longer than 24 h
      */
     public boolean close(Duration drain) {
@@ -145,7 +146,7 @@ public final class Leadership implements AutoCloseable {
     }
 
     /**
-     * As {@link #close(Duration)}, without waiting.
+     * Closes as {@link #close(Duration)} does, but without waiting.
      *
      * @return a stage that completes once the work has ended and the lock was released. It completes on a thread that
      *     all candidates of the client need, so dependent stages must not block
@@ -155,7 +156,7 @@ public final class Leadership implements AutoCloseable {
         return ended;
     }
 
-    /** Names the lock and the present state of the candidate. Asks no server. */
+    /** Describes the candidate: the name of the lock and the present state. Asks no server. */
     @Override
     public String toString() {
         Term present = candidacy.term();

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A {@link Lock} whose holds have a lease and may be lost. This type has all ways to take a lock. {@link FencedLock} is
- * one lock, {@link MultiLock} several locks as one; both have all these ways, and apply the {@link LockOptions} that
- * they were made with.
+ * one lock, {@link MultiLock} several locks as one. Both have all ways of the table below, and apply the
+ * {@link LockOptions} that they were made with.
  *
  * <table>
  * <caption>The ways to take a lock</caption>
@@ -35,16 +35,16 @@ import org.jspecify.annotations.Nullable;
  *     {@link #tryCallWithHandleAsync tryCallWithHandleAsync}</td></tr>
  * </table>
  *
- * <p>A try with a time of zero or less takes a free lock only. It works the same by every way: it blocks only until
- * Redis answers, for one command timeout at most, and asks a client that keeps the lock without using it to release the
- * lock. A try leaves a fair lock to the threads that wait for the lock; only {@link #tryLock()} takes it before them,
- * as the JDK's does.
+ * <p>A try with a time of zero or less takes only a free lock. Such a try blocks only until Redis answers, for one
+ * command timeout at most. If another client keeps the lock without using it, the try makes that client release the
+ * lock. A try leaves a fair lock to the threads that wait for it; only {@link #tryLock()} takes the lock before them,
+ * as the {@code tryLock()} of the JDK does.
  *
  * <p>Every way that asks Redis throws {@link IllegalStateException} once the {@link Locks} is closed. It throws
- * {@link LockUnavailableException} if Redis stays away, so that it is unknown whether the lock is busy: a call that
- * waits throws after {@code retryFor}, a call that tries after its time.
+ * {@link LockUnavailableException} if Redis stays away, so that nobody knows whether the lock is busy: a call that
+ * waits throws after {@code retryFor}, a try throws after its time.
  *
- * <p>Later versions may have more methods, with a default.
+ * <p>Later versions may add methods with default implementations.
  *
  * @param <H> the type of its handles
  * @since 0.1.0
@@ -52,7 +52,7 @@ import org.jspecify.annotations.Nullable;
 public interface LeasedLock<H extends Handle> extends Lock {
 
     /**
-     * As {@link #tryLock(long, TimeUnit)}.
+     * Acquires the lock if it becomes free within the given time, as {@link #tryLock(long, TimeUnit)} does.
      *
      * @param wait how long to wait; zero or less to take a free lock only
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
@@ -63,11 +63,11 @@ public interface LeasedLock<H extends Handle> extends Lock {
         return tryLock(TimeUnit.NANOSECONDS.convert(Objects.requireNonNull(wait, "wait")), TimeUnit.NANOSECONDS);
     }
 
-    /** Whether the calling thread holds the lock and its hold is valid now. Asks no server. */
+    /** Whether the calling thread holds the lock now, by a valid hold. Asks no server. */
     boolean isHeldByCurrentThread();
 
     /**
-     * Returns if the calling thread holds the lock now, and throws otherwise. Asks no server, and is cheap enough for
+     * Throws an exception if the calling thread does not hold the lock now. Asks no server, and is cheap enough for
      * every step of a long job.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
@@ -76,17 +76,17 @@ public interface LeasedLock<H extends Handle> extends Lock {
     void ensureHeld();
 
     /**
-     * How long the calling thread's hold stays valid if it is not renewed any more; zero if the thread has no valid
-     * hold. Asks no server.
+     * How long the calling thread's hold stays valid if it is not renewed again; zero if the thread has no valid hold.
+     * Asks no server.
      */
     Duration remainingLease();
 
     /**
      * Whether the previous holder did not release the lock: it crashed, lost the lock, or was forced to give it up. The
-     * state that the lock protects may then be half changed. The result may be true for a holder that did release; it
-     * is never false for a holder that did not, as long as Redis keeps its data. An unlock that reached Redis in time
-     * counts as a release, since the holder had finished by then, even if the reply came so late that the holder
-     * reported a loss.
+     * state that the lock protects may then be half changed. The result may be true although the previous holder
+     * released the lock. As long as Redis keeps its data, the result is never false if that holder did not release the
+     * lock. An unlock that reached Redis in time counts as a release, even if its reply came so late that the holder
+     * reported a loss: the holder had finished by then.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock
      * @throws LockLostException if the calling thread held the lock and has lost it
@@ -95,7 +95,7 @@ public interface LeasedLock<H extends Handle> extends Lock {
 
     /**
      * Acquires the lock for a handle, and waits for it as {@link #lockInterruptibly()} does. Use a handle for work that
-     * ends on another thread than it began on, or that must know at once when the lock is lost.
+     * begins on one thread and ends on another, or that must know at once when the lock is lost.
      *
      * @throws IllegalStateException if the {@link Locks} is closed
      * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
@@ -126,7 +126,7 @@ public interface LeasedLock<H extends Handle> extends Lock {
     Optional<H> tryAcquire(Duration wait) throws InterruptedException;
 
     /**
-     * Acquires the lock for a handle; no thread is blocked by the wait. The future fails with the exception that
+     * Acquires the lock for a handle, without blocking a thread. The future fails with the exception that
      * {@link #acquire()} would throw. A caller that completes the future itself, for instance by {@code cancel} or
      * {@code orTimeout}, gives up the acquisition, and nothing is left in Redis. {@link #callWithHandleAsync} releases
      * the lock by itself; code that takes the handle from this future has to release it, even if the next step throws.
@@ -141,8 +141,8 @@ public interface LeasedLock<H extends Handle> extends Lock {
     CompletableFuture<H> acquireAsync();
 
     /**
-     * As {@link #acquireAsync()}, if the lock becomes free within the given time. If Redis hangs, the future completes
-     * at most one command timeout after that time.
+     * Acquires the lock for a handle as {@link #acquireAsync()} does, if the lock becomes free within the given time.
+     * If Redis hangs, the future completes at most one command timeout after that time.
      *
      * @param wait how long to wait; zero or less to take a free lock only
      * @return a future of the handle, or of empty if the lock was busy; the future fails with a
@@ -174,7 +174,7 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * As {@link #callWithLock}, for an action that returns nothing.
+     * Runs an action under the lock as {@link #callWithLock} does. The action returns nothing.
      *
      * <pre>{@code
      * lock.runWithLock(() -> store.write(id, amount, lock.fencingToken()));
@@ -190,7 +190,7 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * As {@link #callWithLock}, if the lock becomes free within the given time.
+     * Runs an action under the lock as {@link #callWithLock} does, if the lock becomes free within the given time.
      *
      * @param wait how long to wait; zero or less to take a free lock only
      * @return the action's result, or {@link LockedResult#busy()} if the lock was busy
@@ -213,7 +213,7 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * As {@link #tryCallWithLock}, for an action that returns nothing.
+     * Runs an action under the lock as {@link #tryCallWithLock} does. The action returns nothing.
      *
      * @param wait how long to wait; zero or less to take a free lock only
      * @return whether the action ran
@@ -229,10 +229,10 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * Acquires the lock for a handle, runs an action on the calling thread with the handle, releases the lock, and
-     * returns the action's result. If the lock is lost while the action runs, the thread is interrupted once, and never
-     * after the action has ended. For work that must not be interrupted, call {@link #acquire()} in a {@code try}
-     * statement instead.
+     * Acquires the lock for a handle, runs an action with the handle on the calling thread, releases the lock, and
+     * returns the action's result. If the lock is lost while the action runs, the thread is interrupted once; it is
+     * never interrupted after the action has ended. For work that must not be interrupted, call {@link #acquire()} in a
+     * {@code try} statement instead.
      *
      * <pre>{@code
      * int count = locks.reentrantLock("report").callWithHandle(held -> {
@@ -241,10 +241,10 @@ public interface LeasedLock<H extends Handle> extends Lock {
      * });
      * }</pre>
      *
-     * @throws E if the action throws it; if the lock was lost as well, the {@link LockLostException} is a suppressed
-     *     exception of the action's exception
-     * @throws LockLostException if the lock was lost before the action had ended. If the loss interrupted the action,
-     *     the action's {@link InterruptedException} is a suppressed exception of this one
+     * @throws E if the action throws it; if the lock was lost as well, this exception has the {@link LockLostException}
+     *     as a suppressed exception
+     * @throws LockLostException if the lock was lost before the action had ended; if the loss interrupted the action,
+     *     this exception has the action's {@link InterruptedException} as a suppressed exception
      * @throws InterruptedException if the thread is interrupted on entry or while it waits for the lock; the action did
      *     not run, and nothing is left in Redis
      * @throws IllegalStateException if the {@link Locks} is closed
@@ -257,7 +257,7 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * As {@link #callWithHandle}, for an action that returns nothing.
+     * Runs an action with a handle as {@link #callWithHandle} does. The action returns nothing.
      *
      * @throws E if the action throws it
      * @throws LockLostException if the lock was lost before the action had ended
@@ -270,7 +270,7 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * As {@link #callWithHandle}, if the lock becomes free within the given time.
+     * Runs an action with a handle as {@link #callWithHandle} does, if the lock becomes free within the given time.
      *
      * @param wait how long to wait; zero or less to take a free lock only
      * @return the action's result, or {@link LockedResult#busy()} if the lock was busy
@@ -288,7 +288,7 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * As {@link #tryCallWithHandle}, for an action that returns nothing.
+     * Runs an action with a handle as {@link #tryCallWithHandle} does. The action returns nothing.
      *
      * @param wait how long to wait; zero or less to take a free lock only
      * @return whether the action ran
@@ -314,14 +314,15 @@ public interface LeasedLock<H extends Handle> extends Lock {
      *
      * <p>The future completes once the lock is released, with the value or the failure of the stage. If the lock was
      * lost before the stage had completed, the future fails with a {@link LockLostException}; if the stage failed as
-     * well, the future fails with the stage's failure, which has that exception as a suppressed exception. If the lock
-     * was not acquired, the future fails with the exception that {@link #acquire()} would throw. A caller that
-     * completes the future itself before the action starts, for instance by {@code cancel} or {@code orTimeout}, gives
-     * up: the action does not run, and nothing is left in Redis. After the action has started, completing the future
-     * changes nothing: the work goes on, and the lock is released when its stage has completed.
+     * well, the future fails with the stage's failure, which has the {@link LockLostException} as a suppressed
+     * exception. If the lock was not acquired, the future fails with the exception that {@link #acquire()} would throw.
+     * A caller that completes the future itself before the action starts, for instance by {@code cancel} or
+     * {@code orTimeout}, gives up the acquisition: the action does not run, and nothing is left in Redis. Once the
+     * action has started, completing the future changes nothing: the work goes on, and the lock is released when the
+     * stage of the work has completed.
      *
-     * @param action starts the work; is called on a thread of the client that serves handles, so it must not block; the
-     *     work that it starts may take longer
+     * @param action starts the work, which may take long; the action runs on a thread of the client that serves
+     *     handles, and must not block
      * @throws IllegalStateException if the {@link Locks} is closed
      */
     default <T extends @Nullable Object> CompletableFuture<T> callWithHandleAsync(
@@ -331,10 +332,11 @@ public interface LeasedLock<H extends Handle> extends Lock {
     }
 
     /**
-     * As {@link #callWithHandleAsync}, if the lock becomes free within the given time.
+     * Starts work with a handle as {@link #callWithHandleAsync} does, if the lock becomes free within the given time.
      *
      * @param wait how long to wait; zero or less to take a free lock only
-     * @param action starts the work; it runs on a thread of the client that serves handles, and should not block
+     * @param action starts the work, which may take long; the action runs on a thread of the client that serves
+     *     handles, and must not block
      * @return a future of the stage's value, or of {@link LockedResult#busy()} if the lock was busy
      * @throws IllegalStateException if the {@link Locks} is closed
      */

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The event that a thread or a handle has acquired a lock: {@link LockListener#acquired}.
+ * The event of {@link LockListener#acquired}: a thread or a handle has acquired a lock.
  *
  * <pre>{@code
  * public void acquired(LockAcquired event) {
@@ -32,7 +32,7 @@ public final class LockAcquired extends LockEvent {
         this.local = local;
     }
 
-    /** Makes an event of an acquisition that needed a request, for tests of listeners. */
+    /** Makes the event of an acquisition that needed a request to Redis, for tests of listeners. */
     public static LockAcquired of(String lockName, long token, Duration waited, boolean previousHolderLost) {
         return of(lockName, token, waited, previousHolderLost, false);
     }

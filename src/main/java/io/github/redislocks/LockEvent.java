@@ -17,7 +17,7 @@ public abstract class LockEvent {
 
     LockEvent() {}
 
-    /** The values of the event, each with its name. They decide about equality. */
+    /** The values of the event, each with its name. Two events of a class are equal if these are equal. */
     abstract List<Map.Entry<String, Object>> values();
 
     @Override
@@ -30,7 +30,7 @@ public abstract class LockEvent {
         return values().hashCode();
     }
 
-    /** Names the class and the values of the event, in one line. */
+    /** Describes the event by its class and its values, in one line. */
     @Override
     public final String toString() {
         return values().stream()

@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The event that a hold soon reaches its {@link RedisLocksBuilder#maxHold maxHold}, and is lost then:
- * {@link LockListener#expiring}.
+ * The event of {@link LockListener#expiring}: a hold will soon reach its {@link RedisLocksBuilder#maxHold maxHold}, and
+ * will be lost then.
  *
  * <pre>{@code
  * public void expiring(LockExpiring event) {
@@ -51,7 +51,7 @@ public final class LockExpiring extends LockEvent {
         return owner;
     }
 
-    /** The time from this event until the hold is lost, as a rule a third of its maxHold. */
+    /** The time from this event until the hold is lost, usually a third of the maxHold. */
     public Duration endsIn() {
         return endsIn;
     }

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The event that a thread of this client has forced a lock open: {@link LockListener#forced}.
+ * The event of {@link LockListener#forced}: a thread of this client has forced a lock open.
  *
  * <pre>{@code
  * public void forced(LockForced event) {

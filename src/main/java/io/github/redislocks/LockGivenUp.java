@@ -8,8 +8,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The event that a client has released a lock that it kept for its threads by its {@link RedisLocksBuilder#residency
- * residency}: {@link LockListener#givenUp}.
+ * The event of {@link LockListener#givenUp}: a client has released a lock that it kept for its threads by its
+ * {@link RedisLocksBuilder#residency residency}.
  *
  * <pre>{@code
  * public void givenUp(LockGivenUp event) {
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 public final class LockGivenUp extends LockEvent {
 
     /**
-     * Why a client has given up a lock. If several reasons apply, the first of them in this order is reported.
+     * Why a client has given up a lock. If several reasons apply, the event has the first of them in this order.
      *
      * @since 0.1.0
      */
@@ -30,8 +30,8 @@ public final class LockGivenUp extends LockEvent {
         /** Another client has asked for the lock. */
         RECALLED,
         /**
-         * Other clients may have been waiting when this client acquired the lock, so it kept the lock only for a
-         * moment.
+         * Other clients may have been waiting when this client acquired the lock, so this client kept the lock only for
+         * a moment.
          */
         CONTENDED,
         /** The client was closed. */
@@ -39,18 +39,15 @@ public final class LockGivenUp extends LockEvent {
         /** The client had no subscription, so no other client could have asked for the lock. */
         NOT_LISTENING,
         /**
-         * A call of this client needed a hold of its own in Redis: a call with a fixed lease, for a handle, for a fair
-         * lock, for several locks at once, or that waits in a Condition.
+         * A call of this client needed its own hold in Redis: a call for a handle, for a fair lock, for several locks
+         * at once or with a fixed lease, or a wait in a Condition.
          */
         OWN_HOLD,
-        /**
-         * The client kept more than 10,000 locks that no thread held, and this one was among those unused for the
-         * longest time.
-         */
+        /** The client kept more than 10,000 unused locks, and this lock had been unused longer than others. */
         TOO_MANY,
         /** No thread had used the lock for the time of the residency. */
         IDLE,
-        /** The client could not make a greater fencing token for the next thread, not even with a request to Redis. */
+        /** The client had no greater fencing token for the next thread, not even after a request to Redis. */
         NO_TOKEN
     }
 
@@ -69,12 +66,12 @@ public final class LockGivenUp extends LockEvent {
         this.sinceRecall = sinceRecall;
     }
 
-    /** Makes an event for another reason than {@link Reason#RECALLED}, for tests of listeners. */
+    /** Makes an event with any reason but {@link Reason#RECALLED}, for tests of listeners. */
     public static LockGivenUp of(String lockName, Reason reason, Duration lasted, long acquisitions) {
         return new LockGivenUp(lockName, reason, lasted, acquisitions, null);
     }
 
-    /** Makes an event of a lock that another client has asked for, for tests of listeners. */
+    /** Makes an event with the reason {@link Reason#RECALLED}, for tests of listeners. */
     public static LockGivenUp recalled(String lockName, Duration lasted, long acquisitions, Duration sinceRecall) {
         return new LockGivenUp(
                 lockName, Reason.RECALLED, lasted, acquisitions, Objects.requireNonNull(sinceRecall, "sinceRecall"));
@@ -90,23 +87,23 @@ public final class LockGivenUp extends LockEvent {
         return reason;
     }
 
-    /** How long the client had the lock in Redis, whether or not one of its threads held the lock. */
+    /** How long the client had the lock in Redis. This includes the time in which no thread held the lock. */
     public Duration lasted() {
         return lasted;
     }
 
     /**
-     * How often threads of the client acquired the lock in that time. Includes the first acquisition, which needed a
-     * request; re-entries do not count.
+     * How often threads of the client acquired the lock in that time, including the first acquisition, which needed a
+     * request. Re-entries do not count.
      */
     public long acquisitions() {
         return acquisitions;
     }
 
     /**
-     * The time from when this client was first asked for the lock until it had released the lock; empty if the reason
-     * is not {@link Reason#RECALLED}. It includes the time for which a thread still held the lock, and the request that
-     * releases it, until Redis answered or the release was left to the background.
+     * The time from the moment at which another client first asked for the lock until this client had released the
+     * lock; empty if the reason is not {@link Reason#RECALLED}. The time includes the rest of the hold of a thread, and
+     * the release until Redis answered or the release went on in the background.
      */
     public Optional<Duration> sinceRecall() {
         return Optional.ofNullable(sinceRecall);

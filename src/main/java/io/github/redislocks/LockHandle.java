@@ -1,8 +1,8 @@
 package io.github.redislocks;
 
 /**
- * A hold of one lock that belongs to no thread; {@link FencedLock#acquire()} returns one, and {@link Handle} says how
- * it is used.
+ * A hold of one lock that belongs to no thread. {@link FencedLock#acquire()} returns one. {@link Handle} says how to
+ * use it.
  *
  * <pre>{@code
  * try (LockHandle held = locks.reentrantLock("report:" + day).acquire()) {
@@ -10,7 +10,7 @@ package io.github.redislocks;
  * }
  * }</pre>
  *
- * <p>Later versions may have more methods, with a default.
+ * <p>Later versions may add methods with default implementations.
  *
  * @since 0.1.0
  */

@@ -11,8 +11,8 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a lock in Redis at one moment: its holder and its waiters, over all JVMs. It is meant for people and
- * dashboards: it may be out of date when it arrives, so code must not decide by it.
+ * The state of a lock in Redis at one moment: its holder and its waiters, over all JVMs. An inspection is meant for
+ * people and dashboards. Code must not decide by it, since it may be out of date when it arrives.
  *
  * <pre>{@code
  * System.out.println(locks.inspect("inventory:sku-42"));
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockInspection {
 
-    /** An inspection shows at most {@value} waiters of each kind, so that it never blocks the server for long. */
+    /** The most waiters of each kind in an inspection: {@value}. So an inspection never blocks the server for long. */
     public static final int MAX_WAITERS = 1_000;
 
     private final String lockName;
@@ -50,7 +50,7 @@ public final class LockInspection {
     /**
      * Makes an inspection, for tests of code that inspects locks.
      *
-     * @param keptFor for how much longer the lock is unavailable without a holder; empty if it is not
+     * @param keptFor how much longer the lock is unavailable without a holder; empty if it is held or free
      */
     public static LockInspection of(
             String lockName,
@@ -67,22 +67,22 @@ public final class LockInspection {
         return lockName;
     }
 
-    /** The hold; empty if the lock is free, or is unavailable without a holder ({@link #keptFor}). */
+    /** The hold; empty if the lock is free, or unavailable without a holder ({@link #keptFor}). */
     public Optional<Holder> holder() {
         return holder;
     }
 
     /**
-     * How much longer nobody can acquire the lock although nobody holds it, since its last holder released it by
-     * {@link LockHandle#releaseAfter}; empty if the lock is held or free.
+     * How much longer the lock is unavailable without a holder, after a {@link LockHandle#releaseAfter}; empty if the
+     * lock is held or free.
      */
     public Optional<Duration> keptFor() {
         return keptFor;
     }
 
     /**
-     * The first entries of the queue, at most {@value #MAX_WAITERS}. All threads of one client that wait for a lock
-     * that is not fair share one entry; for a fair lock each thread has an entry of its own.
+     * The first entries of the queue, at most {@value #MAX_WAITERS}. For a fair lock, each waiting thread has an entry.
+     * For any other lock, all waiting threads of a client share one entry.
      */
     public List<Waiter> queue() {
         return queue;
@@ -128,7 +128,7 @@ public final class LockInspection {
         return "Lock \"" + Shown.of(lockName) + "\" " + state;
     }
 
-    /** Describes the hold, each entry of the queue, and each Condition, by one line each. */
+    /** Describes the lock: one line for the hold, for each entry of the queue, and for each Condition. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder(state(lockName, holder, keptFor));
@@ -165,12 +165,12 @@ public final class LockInspection {
             this.since = Objects.requireNonNull(since, "since");
         }
 
-        /** Makes a hold that began at the time that its token contains, for tests of code that inspects locks. */
+        /** Makes a hold, for tests of code that inspects locks. It began at the time that its token contains. */
         public static Holder of(LockOwner owner, int holds, long token, Duration remainingLease) {
             return new Holder(owner, holds, token, remainingLease, Instant.EPOCH.plus(token, ChronoUnit.MICROS));
         }
 
-        /** Returns this hold with another beginning. */
+        /** Returns a copy of this hold with another beginning. */
         public Holder withSince(Instant begin) {
             return new Holder(owner, holds, token, remainingLease, begin);
         }
@@ -192,9 +192,9 @@ public final class LockInspection {
 
         /**
          * When the hold began, by the clock of the server. The time is computed from the fencing token, which is the
-         * time of the grant in µs, or a little more if the clock was set back. If a client {@link LockOwner#isResidence
-         * keeps} the lock for its threads, this is when that client acquired it; if the inspection is made by that
-         * client itself while one of its threads holds the lock, the owner is this thread, and the time is when this
+         * time of the grant in µs, or a little more if the clock was set back. If the owner is a client that
+         * {@link LockOwner#isResidence keeps} the lock for its threads, this is when the client acquired the lock. An
+         * inspection by that client itself names the thread that holds the lock as the owner, and this is when the
          * thread acquired the lock.
          */
         public Instant since() {
@@ -202,8 +202,8 @@ public final class LockInspection {
         }
 
         /**
-         * How long Redis keeps the hold if nobody renews it. A client that keeps the lock for its threads renews it;
-         * only that client knows for how long it renews an unused lock.
+         * How long Redis keeps the hold if nobody renews it. A client that keeps the lock for its threads renews the
+         * hold; only that client knows for how long it does so while no thread uses the lock.
          */
         public Duration remainingLease() {
             return remainingLease;
@@ -260,21 +260,21 @@ public final class LockInspection {
             return new Waiter(owner, age, threads);
         }
 
-        /** The thread or handle that gets the lock by this entry, as far as Redis knows. */
+        /** The thread or handle to which Redis grants the lock when this entry is first. */
         public LockOwner owner() {
             return owner;
         }
 
         /**
-         * The number of threads and asynchronous acquisitions for which this entry stands: one if the lock is fair,
-         * otherwise all those of the entry's client. Empty if the entry belongs to another client than the one that
-         * made the inspection, since only the entry's client knows the number. Equality ignores this number.
+         * The number of threads and asynchronous acquisitions that share this entry: one if the lock is fair, otherwise
+         * all of the entry's client. Only the entry's client knows the number: it is empty in an inspection by another
+         * client. Equality ignores this number.
          */
         public OptionalInt threads() {
             return threads == 0 ? OptionalInt.empty() : OptionalInt.of(threads);
         }
 
-        /** About how long the entry has been in the queue. A thread that takes over an entry takes over its age. */
+        /** About how long the entry has been in the queue. If another thread takes over the entry, the age goes on. */
         public Duration age() {
             return age;
         }
@@ -297,7 +297,7 @@ public final class LockInspection {
     }
 
     /**
-     * The threads that wait in a Condition.
+     * A Condition and the threads that wait in it.
      *
      * @since 0.1.0
      */
@@ -316,7 +316,7 @@ public final class LockInspection {
             return new Waiting(condition, waiters);
         }
 
-        /** The name of the Condition; {@code #1} is the first Condition that was made without a name. */
+        /** The name of the Condition. The first Condition without a name is {@code #1}. */
         public String condition() {
             return condition;
         }

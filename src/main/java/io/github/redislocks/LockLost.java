@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The event that a hold has ended without its owner's unlock: {@link LockListener#lost}.
+ * The event of {@link LockListener#lost}: a hold has ended without its owner's unlock.
  *
  * <pre>{@code
  * RedisLocks locks = RedisLocks.builder()
@@ -50,9 +50,10 @@ public final class LockLost extends LockEvent implements Serializable {
     }
 
     /**
-     * A description of the owner for people: {@code thread} and the name that the thread had when the loss was noticed;
-     * {@code handle} and the number at the end of {@link LockHandle#owner()}; or the words {@code a thread that has
-     * unlocked it since}, for a loss that was noticed after the unlock: see {@link LockListener#lost}.
+     * A description of the owner for people. For a thread, it is {@code thread} and the thread's name when the loss was
+     * noticed. For a handle, it is {@code handle} and the number at the end of {@link LockHandle#owner()}. For a loss
+     * that was noticed after the unlock, as {@link LockListener#lost} explains, it is {@code a thread that has unlocked
+     * it since}.
      */
     public String owner() {
         return owner;
@@ -78,10 +79,7 @@ public final class LockLost extends LockEvent implements Serializable {
      * @since 0.1.0
      */
     public enum Reason {
-        /**
-         * The lease ran out: a lease that is not renewed was too short, or the process was paused for longer than the
-         * lease.
-         */
+        /** The lease ended: a fixed lease was too short, or the process was paused for longer than the lease. */
         EXPIRED("its lease ran out. Use no fixedLease to have the hold renewed, or a longer lease; if the"
                 + " process may be paused for longer than the lease, use fencing tokens."),
         /**
@@ -96,7 +94,7 @@ public final class LockLost extends LockEvent implements Serializable {
          */
         UNCONFIRMED("no renewal was confirmed in time: Redis did not answer or refused, or too few replicas confirmed"
                 + " it. See the log of the outage for the cause."),
-        /** The thread of the hold has ended without {@code unlock()}, or nobody refers to its handle any more. */
+        /** The thread of the hold has ended without {@code unlock()}, or nobody refers to the handle any more. */
         ABANDONED("its thread ended without unlock(), or its handle was dropped without close()."),
         /** The {@link RedisLocks} of the lock was closed before the hold was released. */
         CLOSED("the RedisLocks was closed before unlock()."),
@@ -105,7 +103,7 @@ public final class LockLost extends LockEvent implements Serializable {
                 "it reached its maxHold. Set a longer maxHold if the work takes that long; otherwise find out what"
                         + " delayed the work.");
 
-        /** The explanation in the message of an exception. */
+        /** The explanation in the message of a {@link LockLostException}. */
         final String explanation;
 
         Reason(String explanation) {

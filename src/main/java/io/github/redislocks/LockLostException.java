@@ -4,9 +4,9 @@ import io.github.redislocks.concurrent.Shown;
 import java.io.Serial;
 
 /**
- * Thrown if the caller held the lock, as a thread or by a handle, and lost it before this call. Since the loss another
- * owner may have held the lock while the caller was still working: check the protected state, or have the resource
- * refuse the old {@linkplain #token() fencing token}.
+ * Thrown if the caller, a thread or a handle, held the lock and lost it before this call. Another owner may have held
+ * the lock since the loss, while the caller was still working: check the protected state, or make the resource refuse
+ * the old {@linkplain #token() fencing token}.
  *
  * <pre>{@code
  * try {
@@ -25,7 +25,7 @@ public final class LockLostException extends IllegalMonitorStateException {
 
     private final LockLost loss;
 
-    /** Makes the exception for a loss. For the library, and for tests that take its place. */
+    /** Makes the exception for a loss. For the library, and for tests that replace it. */
     public LockLostException(LockLost loss) {
         super("The lock \"" + Shown.of(loss.lockName()) + "\" (token " + loss.token() + ") was lost by " + loss.owner()
                 + ": " + loss.reason() + ", " + loss.reason().explanation);

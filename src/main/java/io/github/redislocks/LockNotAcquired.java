@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The event that a call has ended without acquiring a lock: {@link LockListener#notAcquired}.
+ * The event of {@link LockListener#notAcquired}: a call has ended without acquiring a lock.
  *
  * <pre>{@code
  * public void notAcquired(LockNotAcquired event) {
@@ -54,7 +54,7 @@ public final class LockNotAcquired extends LockEvent {
      * @since 0.1.0
      */
     public enum Outcome {
-        /** The lock was busy for the whole time that the caller was ready to wait. */
+        /** The lock was busy for the whole time that the caller allowed. */
         BUSY,
         /** The thread was interrupted. */
         INTERRUPTED,

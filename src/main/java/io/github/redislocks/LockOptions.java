@@ -10,22 +10,22 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of one lock object that differ from those of its {@link Locks}. Settings that are not set here are those of
- * the client. Immutable: each method returns a copy.
+ * Settings of one lock object. A setting that is not set here is that of the client. Immutable: each method returns a
+ * copy.
  *
  * <pre>{@code
  * FencedLock nightly = locks.reentrantLock("report", LockOptions.defaults().lease(Duration.ofMinutes(5)).fair(true));
  * }</pre>
  *
- * <p>Options belong to the lock object and not to the name: two objects with the same name are one lock, and each waits
+ * <p>Options belong to the lock object, not to the name. Two objects with the same name are one lock, but each waits
  * and renews by its own options.
  *
  * <p>An option that cannot have an effect is refused with an {@link IllegalArgumentException}. The methods of this
- * class refuse an option together with an option that excludes it. A lock object refuses a {@link #residency} if its
- * client has a {@code maxHold}, unless the options have {@code maxHold(Duration.ZERO)}. {@link Locks#multiLock} refuses
- * a {@link #residency}, since a client does not keep several locks together. {@link LeaderOptions#lock} refuses
- * {@link #residency} and {@code relockAfterLoss(false)}, since these two options concern only threads that lock. For
- * the same reason both have no effect on a {@link LockHandle} of the lock.
+ * class refuse two options that exclude each other. A client with a {@code maxHold} refuses a {@link #residency},
+ * unless the options have {@code maxHold(Duration.ZERO)}. {@link Locks#multiLock} refuses a {@link #residency}, since a
+ * client does not keep several locks together. {@link LeaderOptions#lock} refuses {@link #residency} and
+ * {@code relockAfterLoss(false)}, since these two options concern only threads that lock. For the same reason the two
+ * have no effect on a {@link LockHandle} of the lock.
  *
  * @since 0.1.0
  */
@@ -33,7 +33,7 @@ public final class LockOptions {
 
     private static final LockOptions DEFAULTS = new LockOptions(new Values());
 
-    /** The values, which change only while a copy is made. A value that is null stands for the client's setting. */
+    /** The values of the options; null stands for the client's setting. They change only while a copy is made. */
     private static final class Values implements Cloneable {
         @Nullable
         Duration lease;
@@ -93,7 +93,12 @@ public final class LockOptions {
         this.values = values;
     }
 
-    /** Throws if these options have a residency, which {@code object} does not support for the given reason. */
+    /**
+     * Throws if these options have a residency.
+     *
+     * @param object what does not support a residency, for the message
+     * @param reason why it does not
+     */
     void checkNotKept(String object, String reason) {
         Duration residency = values.residency;
         if (residency != null && !residency.isZero()) {
@@ -103,8 +108,9 @@ public final class LockOptions {
     }
 
     /**
-     * Throws if these options have {@code relockAfterLoss(false)}, which {@code object} does not support, since its
-     * lock belongs to no thread.
+     * Throws if these options have {@code relockAfterLoss(false)}, which needs a thread.
+     *
+     * @param object what does not support the option, for the message
      */
     void checkMayRelock(String object) {
         if (!values.relockAfterLoss) {
@@ -120,18 +126,18 @@ public final class LockOptions {
         return new LockOptions(changed);
     }
 
-    /** Returns options that change nothing: all settings are those of the client, and the lock is not fair. */
+    /** Returns the default options: all settings are those of the client, and the lock is not fair. */
     public static LockOptions defaults() {
         return DEFAULTS;
     }
 
     /**
-     * Sets the lease of holds, which are renewed after each third of the lease while their thread and process live.
-     * With a short lease the lock of a crashed holder is free sooner; with a long lease holds survive longer pauses and
+     * Sets the lease of holds. A hold is renewed after each third of its lease while its thread and process live. With
+     * a short lease the lock of a crashed holder is free sooner. With a long lease holds survive longer pauses and
      * outages.
      *
      * @param time 100 ms to 24 h
-     * @throws IllegalArgumentException if it is shorter or longer
+     * @throws IllegalArgumentException if the time is shorter or longer
      */
     public LockOptions lease(Duration time) {
         Settings.checkLease(time);
@@ -143,12 +149,13 @@ public final class LockOptions {
 
     /**
      * Sets a lease that is not renewed, so that holds end with this lease at the latest. A re-entry makes the hold last
-     * at least for this lease, and never shortens it. Use several lock objects of one name for several leases of the
-     * lock. A client does not keep such a lock, whatever its {@link RedisLocksBuilder#residency}.
+     * for at least this lease from then on, and never shortens the hold. To use several fixed leases for one lock, make
+     * a lock object for each. A client never keeps a lock that was acquired with a fixed lease, whatever its
+     * {@link RedisLocksBuilder#residency}.
      *
      * @param time 100 ms to 24 h
-     * @throws IllegalArgumentException if it is shorter or longer, or longer than a {@link #maxHold} of these options,
-     *     or if these options have a {@link #residency}
+     * @throws IllegalArgumentException if the time is shorter or longer, or longer than a {@link #maxHold} of these
+     *     options, or if these options have a {@link #residency}
      */
     public LockOptions fixedLease(Duration time) {
         Settings.checkLease(time);
@@ -159,11 +166,11 @@ public final class LockOptions {
     }
 
     /**
-     * Sets whether a thread that has lost the lock may lock it again before {@code unlock()} has thrown the loss. By
-     * default it may: the lock is acquired anew, with a hold count of 1. With {@code false} every method that would
-     * acquire the lock throws that {@link LockLostException} instead, so that a re-entry that succeeds proves that the
-     * outer hold lasts. The thread then has to call {@code unlock()} as often as it locked, even if it no longer holds
-     * the lock.
+     * Sets whether a thread that has lost the lock may acquire it again before {@code unlock()} has thrown the
+     * {@link LockLostException}; true by default. The thread then gets a new hold, with a hold count of 1. With
+     * {@code false}, every method that would acquire the lock throws the {@link LockLostException} instead, so that a
+     * successful re-entry proves that the outer hold lasts. The thread then has to call {@code unlock()} as often as it
+     * locked, even if it no longer holds the lock.
      */
     public LockOptions relockAfterLoss(boolean allowed) {
         return with(copy -> copy.relockAfterLoss = allowed);
@@ -175,12 +182,13 @@ public final class LockOptions {
     }
 
     /**
-     * Sets how long a hold may last, instead of the client's {@link RedisLocksBuilder#maxHold}. When this time is over,
-     * the hold is lost as {@link LockLost.Reason#HELD_TOO_LONG}; when two thirds of the time are over, a warning is
-     * logged. If several locks are acquired together, the time counts from the acquisition of the last lock.
+     * Sets how long a hold may last, instead of the client's {@link RedisLocksBuilder#maxHold}. After two thirds of
+     * this time a warning is logged; at its end, the hold is lost with the reason
+     * {@link LockLost.Reason#HELD_TOO_LONG}. For several locks together, the time counts from the acquisition of the
+     * last lock.
      *
      * @param time 100 ms to 30 days; zero for no limit
-     * @throws IllegalArgumentException if it is shorter or longer, or shorter than a {@link #fixedLease} of these
+     * @throws IllegalArgumentException if the time is shorter or longer, or shorter than a {@link #fixedLease} of these
      *     options
      */
     public LockOptions maxHold(Duration time) {
@@ -194,7 +202,7 @@ public final class LockOptions {
      * {@code maxHold(Duration.ZERO)} as well.
      *
      * @param time 1 ms to 24 h; zero to release the lock at its unlock
-     * @throws IllegalArgumentException if it is shorter or longer, or if these options have {@link #fair}, a
+     * @throws IllegalArgumentException if the time is shorter or longer, or if these options have {@link #fair}, a
      *     {@link #fixedLease} or a {@link #maxHold}
      */
     public LockOptions residency(Duration time) {
@@ -206,7 +214,7 @@ public final class LockOptions {
         return values.fair;
     }
 
-    /** Returns the settings of a client, with those replaced that are set here. */
+    /** Returns the settings of a client, in which these options replace the settings that they set. */
     Settings over(Settings client) {
         Settings settings = client;
         if (values.lease != null) {
@@ -238,7 +246,7 @@ public final class LockOptions {
         return values.all().hashCode();
     }
 
-    /** Names the settings that differ from the client's. */
+    /** Describes the settings that these options set. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("LockOptions[");

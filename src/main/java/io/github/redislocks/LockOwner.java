@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The owner of a lock, or a waiter: a thread of some JVM, a {@link LockHandle}, or a client that keeps the lock for its
+ * An owner of a lock, or a waiter: a thread of some JVM, a {@link LockHandle}, or a client that keeps the lock for its
  * threads ({@link RedisLocksBuilder#residency}).
  *
  * @since 0.1.0
@@ -79,8 +79,8 @@ public final class LockOwner {
     }
 
     /**
-     * The name of the owner's thread; empty if the owner is no thread, or a thread of another client than the one that
-     * made the inspection, since Redis knows no names of threads. Equality ignores this name.
+     * The name of the owner's thread; empty if the owner is no thread. Redis does not know the names of threads, so the
+     * name is also empty if the inspection was made by another client. Equality ignores this name.
      */
     public Optional<String> threadName() {
         return Optional.ofNullable(threadName);
@@ -101,8 +101,8 @@ public final class LockOwner {
     /**
      * The process id of the owner's client.
      *
-     * @throws IllegalStateException if the id of the client contains no process id, which shows that the client does
-     *     not belong to this library
+     * @throws IllegalStateException if the id of the client contains no process id: then the client does not belong to
+     *     this library
      */
     public long pid() {
         String number = part(1);
@@ -128,13 +128,13 @@ public final class LockOwner {
         return Objects.hash(clientId, id);
     }
 
-    /** The text of the owner in Redis: {@code host:pid:random:thread}, or {@link LockHandle#owner()}. */
+    /** The text of the owner in Redis, in one of the forms of {@link #parse}. */
     @Override
     public String toString() {
         return clientId + ':' + id;
     }
 
-    /** The text of the owner, with the name of its thread if that is known. */
+    /** The text of the owner, with the name of its thread if the name is known. */
     String description() {
         return Shown.of(threadName == null ? toString() : this + " (\"" + threadName + "\")");
     }

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The event that a thread or a handle has released a lock: {@link LockListener#released}.
+ * The event of {@link LockListener#released}: a thread or a handle has released a lock.
  *
  * <pre>{@code
  * public void released(LockReleased event) {
@@ -55,10 +55,7 @@ public final class LockReleased extends LockEvent {
         return held;
     }
 
-    /**
-     * How much longer nobody can acquire the lock, since it was released by {@link LockHandle#releaseAfter}; zero if
-     * the lock is free.
-     */
+    /** How much longer the lock is unavailable, after a {@link LockHandle#releaseAfter}; zero if the lock is free. */
     public Duration keptFor() {
         return keptFor;
     }

@@ -6,8 +6,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of one lock in a list of locks: {@link RedisLocks#list}. It is meant for people and dashboards: it may be
- * out of date when it arrives, so code must not decide by it. {@link Locks#inspect} shows more of one lock.
+ * The state of one lock in a list of locks: {@link RedisLocks#list}. A summary is meant for people and dashboards. Code
+ * must not decide by it, since it may be out of date when it arrives. {@link Locks#inspect} shows more of one lock.
  *
  * @since 0.1.0
  */
@@ -47,14 +47,14 @@ public final class LockSummary {
         return lockName;
     }
 
-    /** The hold; empty if the lock is free, or is unavailable without a holder ({@link #keptFor}). */
+    /** The hold; empty if the lock is free, or unavailable without a holder ({@link #keptFor}). */
     public Optional<LockInspection.Holder> holder() {
         return holder;
     }
 
     /**
-     * How much longer nobody can acquire the lock although nobody holds it, since its last holder released it by
-     * {@link LockHandle#releaseAfter}; empty if the lock is held or free.
+     * How much longer the lock is unavailable without a holder, after a {@link LockHandle#releaseAfter}; empty if the
+     * lock is held or free.
      */
     public Optional<Duration> keptFor() {
         return keptFor;

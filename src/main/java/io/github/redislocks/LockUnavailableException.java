@@ -5,10 +5,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown if Redis did not answer or refused, so that it is unknown whether the lock is free. The message names the
- * server, and says how long the call tried and whether a hold of the caller may exist in Redis. If such a hold may
- * exist, the library ends it as soon as Redis is back, and it ends with its lease at the latest. After a failed
- * acquisition the caller does not hold the lock.
+ * Thrown if Redis did not answer or refused, so that nobody knows whether the lock is free. After a failed acquisition
+ * the caller does not hold the lock. But a hold of the caller may exist in Redis: the library ends such a hold as soon
+ * as Redis is back, and the hold ends with its lease at the latest. The message names the server, and says how long the
+ * call tried and whether such a hold may exist.
  *
  * <pre>{@code
  * try {
@@ -39,21 +39,19 @@ public final class LockUnavailableException extends RuntimeException {
          */
         REFUSED,
         /**
-         * The server is unsuitable for locks: it is too old, a replica, or one node of a cluster, or it refuses this
-         * user a command.
+         * The server is unsuitable for locks: it is too old, it is a replica, it is one node of a cluster, or this user
+         * may not run a command.
          */
         UNSUITABLE,
-        /** Fewer replicas confirmed the hold than {@link RedisLocksBuilder#replicaAcks} demands. */
+        /** Too few replicas confirmed the hold: fewer than {@link RedisLocksBuilder#replicaAcks}. */
         TOO_FEW_REPLICAS,
-        /**
-         * The server has just become the master, and the time of {@link RedisLocksBuilder#failoverGrace} is not over.
-         */
+        /** The server has just become the master, and the {@link RedisLocksBuilder#failoverGrace} is not over. */
         FAILOVER_GRACE,
         /**
          * Too many masters of a quorum have just started, and their {@link RedisLocksBuilder#restartDelay} is not over.
          */
         RESTART_DELAY,
-        /** The replies took longer than the lease, so that each hold had already ended when its reply came. */
+        /** The replies took longer than the lease, so that each hold had ended when its reply came. */
         LEASE_TOO_SHORT
     }
 
@@ -71,9 +69,8 @@ public final class LockUnavailableException extends RuntimeException {
     }
 
     /**
-     * Returns a builder of an exception as the library throws it, for tests of code that catches it, and for other
-     * implementations of {@link Locks}. By default the exception names no lock, says that no hold may exist, and has no
-     * cause.
+     * Returns a builder of an exception, for tests of code that catches the exception, and for other implementations of
+     * {@link Locks}. By default the exception names no lock, says that no hold can exist, and has no cause.
      *
      * <pre>{@code
      * throw LockUnavailableException.builder(Reason.UNANSWERED, "localhost:6379", "Redis does not answer.")
@@ -122,9 +119,7 @@ public final class LockUnavailableException extends RuntimeException {
             return this;
         }
 
-        /**
-         * Sets the failure of the request; null if all requests were answered, for instance during the failoverGrace.
-         */
+        /** Sets the failure of the request; null if all requests were answered, as during the failoverGrace. */
         public Builder cause(@Nullable RedisRequestException failed) {
             cause = failed;
             return this;
@@ -141,7 +136,7 @@ public final class LockUnavailableException extends RuntimeException {
         return reason;
     }
 
-    /** The name of the lock; null if the call concerned no single lock, for instance while a client connects. */
+    /** The name of the lock; null if the call concerned no single lock, as the start of a client does. */
     public @Nullable String lockName() {
         return lockName;
     }

@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The result of {@link LeasedLock#tryCallWithLock}: the value that the action returned, or the fact that the action did
- * not run because the lock was busy. Unlike {@link java.util.Optional}, it distinguishes an action that returned null
- * from an action that did not run.
+ * not run because the lock was busy. Unlike an {@link java.util.Optional}, a {@code LockedResult} distinguishes an
+ * action that returned null from an action that did not run.
  *
  * <pre>{@code
  * Receipt receipt = lock.tryCallWithLock(Duration.ofSeconds(2), this::pay).orElseThrow(BusyException::new);
@@ -55,7 +55,7 @@ public final class LockedResult<T extends @Nullable Object> {
                 "The lock was busy, so the action did not run: ask ran() first, or use orElse or orElseThrow."));
     }
 
-    /** Returns the result of the action, or the other value if it did not run. */
+    /** Returns the result of the action, or {@code other} if the action did not run. */
     public T orElse(T other) {
         return ran ? value() : other;
     }

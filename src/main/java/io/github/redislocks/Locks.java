@@ -25,8 +25,8 @@ import java.util.Collection;
 public interface Locks extends AutoCloseable {
 
     /**
-     * Returns the lock with a name, with the settings of this factory, as {@link #reentrantLock(String, LockOptions)}
-     * with {@link LockOptions#defaults()}.
+     * Returns the lock with the given name, with the settings of this factory. The same as
+     * {@link #reentrantLock(String, LockOptions)} with {@link LockOptions#defaults()}.
      *
      * @param name 1 to 4096 bytes in UTF-8; any well-formed text
      * @throws IllegalArgumentException if the name cannot work
@@ -35,8 +35,8 @@ public interface Locks extends AutoCloseable {
     FencedLock reentrantLock(String name);
 
     /**
-     * Returns the lock with a name, with the given options. Sends nothing to Redis. All lock objects with the same name
-     * are one lock, in all JVMs that use the same Redis and key prefix; the options belong to the object.
+     * Returns the lock with the given name and options. Sends nothing to Redis. All lock objects with the same name are
+     * one lock, in all JVMs that use the same Redis and key prefix; the options belong to the object.
      *
      * @param name 1 to 4096 bytes in UTF-8; any well-formed text
      * @throws IllegalArgumentException if the name or the options cannot work
@@ -46,21 +46,20 @@ public interface Locks extends AutoCloseable {
     FencedLock reentrantLock(String name, LockOptions options);
 
     /**
-     * Returns the locks with several names as one lock, with the settings of this factory, as
+     * Returns the locks with the given names as one lock, with the settings of this factory. The same as
      * {@link #multiLock(Collection, LockOptions)} with {@link LockOptions#defaults()}.
      *
-     * @param names at least one, each as for {@link #reentrantLock(String)}
+     * @param names at least one name, each as for {@link #reentrantLock(String)}
      * @throws IllegalArgumentException if there is no name, or a name cannot work
      * @throws IllegalStateException if this is closed
      */
     MultiLock multiLock(Collection<String> names);
 
     /**
-     * Returns the locks with several names as one lock, with the given options. Sends nothing to Redis. An owner has
-     * all of the locks or none. Callers cannot deadlock, whatever the order in which they name the locks: see
-     * {@link MultiLock}.
+     * Returns the locks with the given names as one lock, with the given options. Sends nothing to Redis. An owner has
+     * all of the locks or none. Callers may name the locks in any order without a deadlock: see {@link MultiLock}.
      *
-     * @param names at least one, each as for {@link #reentrantLock(String)}; a repeated name counts once
+     * @param names at least one name, each as for {@link #reentrantLock(String)}; a repeated name counts once
      * @throws IllegalArgumentException if there is no name, or a name or the options cannot work
      * @throws IllegalStateException if this is closed
      * @throws UnsupportedOperationException for fair locks on a quorum
@@ -68,7 +67,7 @@ public interface Locks extends AutoCloseable {
     MultiLock multiLock(Collection<String> names, LockOptions options);
 
     /**
-     * Shows who holds the lock of a name and who waits for it, over all JVMs. Asks Redis.
+     * Shows who holds the lock with the given name and who waits for it, over all JVMs. Asks Redis.
      *
      * @throws IllegalArgumentException if the name cannot work
      * @throws IllegalStateException if this is closed
@@ -77,7 +76,7 @@ public interface Locks extends AutoCloseable {
     LockInspection inspect(String name);
 
     /**
-     * Makes a candidate for leader, as {@link #leadership(String, LeaderWork, LeaderOptions)} with
+     * Makes a candidate for leader. The same as {@link #leadership(String, LeaderWork, LeaderOptions)} with
      * {@link LeaderOptions#defaults()}.
      *
      * @throws IllegalArgumentException if the name cannot work
@@ -88,11 +87,11 @@ public interface Locks extends AutoCloseable {
     }
 
     /**
-     * Makes a candidate for leader, which competes for the lock of the given name until the returned object is closed.
-     * Whenever the candidate acquires the lock, it leads for a term: the work runs, on a thread of its own. Returns at
-     * once. At most one candidate for a name leads at a time, over all JVMs. Candidates that wait need no thread.
+     * Makes a candidate for leader, and returns at once. The candidate competes for the lock with the given name until
+     * the returned object is closed. Whenever it acquires the lock, it leads for a term: the work runs on a separate
+     * thread. At most one candidate for a name leads at a time, over all JVMs. Candidates that wait need no thread.
      *
-     * <p>The lock is the lock that {@link #reentrantLock} returns for that name. Two candidates for one name in one
+     * <p>The lock is the one that {@link #reentrantLock} returns for that name. Two candidates for one name in the same
      * process compete as candidates in two processes do.
      *
      * @throws IllegalArgumentException if the name or the options cannot work
@@ -118,20 +117,20 @@ public interface Locks extends AutoCloseable {
     boolean isClosed();
 
     /**
-     * Closes after the work under locks has ended. From the call on no lock can be acquired, and threads that wait for
-     * a lock get an {@link IllegalStateException}; the work of leaders is asked to stop. Owners that hold locks may
-     * finish within the given time. Then this method does what {@link #close()} does. So in a service that stops no
-     * hold is lost, unless its work takes longer than the given time.
+     * Closes after the work under locks has ended. From the call on, no lock can be acquired, threads that wait for a
+     * lock get an {@link IllegalStateException}, and the work of leaders is asked to stop. Owners that hold locks may
+     * finish within the given time. Then this method does what {@link #close()} does. So when a service stops, only
+     * work that takes longer than the given time loses its lock.
      *
-     * @param drain how long owners may keep their locks; zero is the same as {@link #close()}
+     * @param drain how long owners may keep their locks; zero to close at once, as {@link #close()} does
      * @throws IllegalArgumentException if the time is negative
      */
     void close(Duration drain);
 
     /**
      * Closes at once: refuses new calls, ends waits with {@link IllegalStateException}, reports locks that are still
-     * held as lost ({@link LockLost.Reason#CLOSED}), and releases them. A second call, even a concurrent one, returns
-     * when the first has finished.
+     * held as lost ({@link LockLost.Reason#CLOSED}), and releases them. A second call returns when the first has
+     * finished.
      */
     @Override
     void close();

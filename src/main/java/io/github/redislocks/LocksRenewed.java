@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The event that Redis has confirmed renewals of holds: {@link LockListener#renewed}. Renewals in quick succession are
- * reported by one event.
+ * The event of {@link LockListener#renewed}: Redis has confirmed renewals of holds. Renewals in quick succession are
+ * one event.
  *
  * <pre>{@code
  * public void renewed(LocksRenewed event) {
@@ -28,7 +28,7 @@ public final class LocksRenewed extends LockEvent {
         return new LocksRenewed(count);
     }
 
-    /** The number of confirmed renewals; a hold that was renewed twice counts twice. */
+    /** The number of confirmed renewals. A hold that was renewed twice counts twice. */
     public long count() {
         return count;
     }

@@ -23,17 +23,17 @@ import java.util.concurrent.locks.Condition;
  * holds a lock when it acquires several others breaks this order, and can deadlock as with any nested locks.
  *
  * <p><b>All or nothing.</b> If one lock cannot be acquired, because of a timeout, an interrupt, a failure or a close,
- * the locks that were acquired before it are released. Locks that are acquired are renewed while the call waits for the
- * others. If one of them is lost meanwhile, the others are released, and the acquisition starts again.
+ * the locks that were acquired before are released. Acquired locks are renewed while the call waits for the others. If
+ * an acquired lock is lost meanwhile, the others are released, and the acquisition starts again.
  *
  * <p><b>Loss.</b> The loss of one lock is the loss of all: {@link #isHeldByCurrentThread()} turns false, and
  * {@link #ensureHeld()} throws an exception that names the lost lock. The other locks stay held until
  * {@link #unlock()}, since the work under them may still run.
  *
- * <p>Each of the locks is the lock that {@link Locks#reentrantLock} returns for its name, and is re-entrant as that
- * lock is: if the thread already holds some of the locks, it re-enters them.
+ * <p>Each of the locks is the lock that {@link Locks#reentrantLock} returns for its name. A thread that already holds
+ * some of the locks re-enters them.
  *
- * <p>Later versions may have more methods, with a default.
+ * <p>Later versions may add methods with default implementations.
  *
  * @since 0.1.0
  */
@@ -53,7 +53,8 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
     void lock();
 
     /**
-     * As {@link #lock()}, but an interrupt ends the wait, and then leaves no hold and no waiter in Redis.
+     * Acquires all locks as {@link #lock()} does, but an interrupt ends the wait. After an interrupt, nothing of this
+     * call is left in Redis.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link Locks} is closed
@@ -63,8 +64,8 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
     void lockInterruptibly() throws InterruptedException;
 
     /**
-     * Acquires all locks if all are free now. Blocks only until Redis answers its requests: one request for all locks,
-     * or one for each lock until one is busy; for each request one command timeout at most.
+     * Acquires all locks if all are free now. Blocks only until Redis has answered: one request for all locks, or one
+     * for each lock until one is busy. Each request takes one command timeout at most.
      *
      * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if Redis did not answer or refused, so that it is unknown whether the locks are
@@ -74,9 +75,9 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
     boolean tryLock();
 
     /**
-     * Acquires all locks if all become free within the given time, which counts for all locks together. Ends within 200
-     * ms after that time even if Redis hangs. With a time of zero or less it takes free locks only, as
-     * {@link #tryLock()} does.
+     * Acquires all locks if all become free within the given time, which applies to all locks together. Ends within 200
+     * ms after that time, even if Redis hangs. A time of zero or less takes only free locks, as {@link #tryLock()}
+     * does.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link Locks} is closed
@@ -86,10 +87,11 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
     boolean tryLock(long time, TimeUnit unit) throws InterruptedException;
 
     /**
-     * Unlocks each of the locks once, in the opposite order. Blocks for at most one command timeout: locks whose
-     * release Redis has not answered by then are released in the background.
+     * Unlocks each of the locks once, in reverse order. Blocks for at most one command timeout: if Redis has not
+     * answered the release of a lock by then, that release continues in the background.
      *
-     * @throws IllegalMonitorStateException if the calling thread does not hold all of the locks; then none is released
+     * @throws IllegalMonitorStateException if the calling thread does not hold all of the locks; no lock is released
+     *     then
      * @throws LockLostException if the calling thread has lost one of the locks; the others are released nevertheless.
      *     If several locks were lost, the other losses are suppressed exceptions of the first
      */
@@ -97,7 +99,7 @@ public interface MultiLock extends LeasedLock<MultiLockHandle> {
     void unlock();
 
     /**
-     * Not supported, because a thread that waits would have to release all locks and to acquire all of them again.
+     * Not supported: a thread in a Condition would have to release all locks and to acquire all of them again.
      *
      * @throws UnsupportedOperationException always; its message says what to do instead
      */

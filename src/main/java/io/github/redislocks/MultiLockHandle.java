@@ -3,8 +3,8 @@ package io.github.redislocks;
 import java.util.List;
 
 /**
- * A hold of several locks that belongs to no thread; {@link MultiLock#acquire()} returns one, and {@link Handle} says
- * how it is used.
+ * A hold of several locks that belongs to no thread. {@link MultiLock#acquire()} returns one. {@link Handle} says how
+ * to use it.
  *
  * <pre>{@code
  * try (MultiLockHandle held = locks.multiLock(List.of("stock:" + sku, "order:" + id)).acquire()) {
@@ -17,13 +17,13 @@ import java.util.List;
  * {@link #isHeld()} turns false, and {@link #ensureHeld()} throws an exception that names the lost lock. The other
  * locks stay taken until the handle is released, since the work under them may still run.
  *
- * <p>Later versions may have more methods, with a default.
+ * <p>Later versions may add methods with default implementations.
  *
  * @since 0.1.0
  */
 public interface MultiLockHandle extends Handle {
 
-    /** The names, each once, in the order in which the locks were acquired. */
+    /** The names of the locks, each once, in the order in which the locks were acquired. */
     List<String> names();
 
     /**

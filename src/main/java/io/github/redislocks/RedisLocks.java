@@ -54,7 +54,7 @@ public final class RedisLocks implements Locks {
     }
 
     private final LockClient client;
-    /** Drives the leadership candidates of this client. */
+    /** Drives the candidates of this client's leaderships. */
     private final Agenda candidates;
 
     RedisLocks(LockClient client, Threads threads) {
@@ -79,11 +79,12 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * Connects to a <em>quorum</em>: several independent masters, of which a majority has to agree (Redlock), with
-     * default settings. A lock is acquired as soon as a majority has voted for it, and survives the failure of a
+     * Connects to a <em>quorum</em> with default settings: several independent masters, of which a majority has to
+     * agree (Redlock). A lock is acquired as soon as a majority has voted for it, and survives the failure of a
      * minority. A quorum supports neither Conditions nor fair locks nor {@link LockHandle#releaseAfter}.
      *
-     * @param uris an odd number of masters, 3 or more, as in {@link #connect}; none may replicate another
+     * @param uris the URIs, as in {@link #connect}, of an odd number of masters, 3 or more; no master may be a replica
+     *     of another
      * @throws IllegalArgumentException if a URI cannot work, or the URIs do not name an odd number of different servers
      * @throws IllegalStateException if the Jedis on the class path is older than 6.0
      * @throws LockUnavailableException if no majority answers
@@ -101,7 +102,7 @@ public final class RedisLocks implements Locks {
         return new RedisLocksBuilder();
     }
 
-    /** Makes a factory for a test; {@link #close()} also closes the given Redis. */
+    /** Makes a factory for a test. {@link #close()} also closes the given Redis. */
     static RedisLocks on(Redis redis, Settings settings, List<LockListener> listeners, Clock clock) {
         RedisLocksBuilder builder = builder();
         builder.settings = settings;
@@ -147,13 +148,13 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * Counts the lock names whose last token Redis remembers. Redis remembers each name for the
-     * {@link RedisLocksBuilder#tokenMemory}, at a cost of about 200 bytes.
+     * Counts the lock names whose last token Redis remembers. Redis remembers the token of a name for the
+     * {@link RedisLocksBuilder#tokenMemory}, which takes about 200 bytes.
      *
      * <p>This method is for operators: it scans all keys of the database with {@code SCAN}, 1,000 keys with each
      * request, which takes seconds if there are millions of keys. The user in Redis needs the right {@code +scan}. A
-     * name that appears or expires during the scan may be counted or not. On a quorum the result is the count of the
-     * master that remembers the most names.
+     * name that appears or expires during the scan may be counted or not. On a quorum the result is the greatest count
+     * of any master.
      *
      * @throws IllegalStateException if this is closed
      * @throws LockUnavailableException if a server does not answer or refuses
@@ -175,8 +176,8 @@ public final class RedisLocks implements Locks {
      * 25 keys with each request. The user in Redis needs the right {@code +scan}. A lock that is acquired or released
      * during the scan may be listed or not, and so may a lock whose slot is being moved to another node of a cluster.
      * Keys of other programs are left out. If a server restarts or is replaced during the scan, the scan of this server
-     * starts again; after five such changes a {@link LockUnavailableException} is thrown. On a quorum each lock that
-     * the scan finds is inspected by a request of its own.
+     * starts again; after five such changes a {@link LockUnavailableException} is thrown. On a quorum one more request
+     * inspects each lock that the scan finds.
      *
      * @param pattern a glob of lock names, as for the command {@code KEYS}: {@code *} matches any bytes, {@code ?} one
      *     byte, {@code [a-c]} one of these bytes; a backslash makes the next character literal. A character beyond
@@ -195,7 +196,7 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * The number of locks that threads and handles of this client hold now; lost holds do not count. Asks no server.
+     * The number of locks that threads and handles of this client hold now. Lost holds do not count. Asks no server.
      * The number is approximate while locks are acquired and released.
      */
     public long countHeld() {
@@ -212,7 +213,7 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * The names of the locks that threads and handles of this client hold now; lost holds do not count. Asks no server.
+     * The names of the locks that threads and handles of this client hold now. Lost holds do not count. Asks no server.
      */
     public SortedSet<String> heldNames() {
         return client.heldNames();
@@ -235,9 +236,9 @@ public final class RedisLocks implements Locks {
     }
 
     /**
-     * The number of requests that acquire or re-enter a lock and that this client has sent again, because an earlier
-     * request was not answered, was refused temporarily, or was confirmed by too few replicas. Requests of the
-     * background, such as renewals, do not count. Asks no server.
+     * How many requests this client has sent again to acquire or re-enter a lock, because an earlier request was not
+     * answered, was refused temporarily, or was confirmed by too few replicas. Background requests, such as renewals,
+     * do not count. Asks no server.
      */
     public long countRetries() {
         return client.monitored.retries();
@@ -278,7 +279,7 @@ public final class RedisLocks implements Locks {
     /**
      * {@inheritDoc}
      *
-     * <p>Waits at most two command timeouts for calls that are under way, then ends the threads of this client and
+     * <p>Waits for calls that are under way, for two command timeouts at most. Then ends the threads of this client and
      * closes its connections.
      */
     @Override
@@ -286,7 +287,7 @@ public final class RedisLocks implements Locks {
         close(Duration.ZERO);
     }
 
-    /** Names the client and its Redis, and says how many locks its threads hold and wait for. Asks no server. */
+    /** Describes the client: its id, its Redis, and how many locks its threads hold and wait for. Asks no server. */
     @Override
     public String toString() {
         return client.toString();

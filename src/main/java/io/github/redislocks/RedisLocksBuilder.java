@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Collects settings; {@link #build()} connects.
+ * A builder of {@link RedisLocks}. Collects the settings; {@link #build()} connects.
  *
  * <pre>{@code
  * RedisLocks locks = RedisLocks.builder()
@@ -87,9 +87,9 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets how long a master of a quorum gives no votes after it has started, because it may have forgotten earlier
-     * votes; by default the lease. A lease that a call passes must not be longer than this delay. {@link Duration#ZERO}
-     * lets a master vote at once: for servers that keep all their data by {@code appendfsync always}, and for tests.
+     * Sets how long a master of a quorum gives no votes after its start, since it may have forgotten earlier votes; by
+     * default the lease. A lease in {@link LockOptions} must not be longer than this delay. {@link Duration#ZERO} lets
+     * a master vote at once: for servers that keep all their data by {@code appendfsync always}, and for tests.
      */
     public RedisLocksBuilder restartDelay(Duration delay) {
         this.restartDelay = Objects.requireNonNull(delay, "restartDelay");
@@ -108,11 +108,11 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets the lease of acquisitions that are not given a lease: how long Redis keeps a hold that nobody renews; 30 s
-     * by default.
+     * Sets the lease: how long Redis keeps a hold that nobody renews; 30 s by default. {@link LockOptions} may set
+     * another lease for a lock object.
      *
      * @param defaultLease 100 ms to 24 h
-     * @throws IllegalArgumentException if it is shorter or longer
+     * @throws IllegalArgumentException if the time is shorter or longer
      */
     public RedisLocksBuilder lease(Duration defaultLease) {
         settings = settings.withLease(defaultLease);
@@ -120,11 +120,11 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets for how long {@code lock()} goes on trying during an outage of Redis, counted from the start of the outage;
-     * 10 s by default.
+     * Sets how long {@code lock()} goes on trying during an outage of Redis, counted from the start of the outage; 10 s
+     * by default.
      *
-     * @param time 0, to give up at the first failure, to 24 h
-     * @throws IllegalArgumentException if it is negative or longer
+     * @param time 0 to 24 h; 0 means to give up at the first failure
+     * @throws IllegalArgumentException if the time is negative or longer
      */
     public RedisLocksBuilder retryFor(Duration time) {
         settings = settings.withRetryFor(time);
@@ -135,7 +135,7 @@ public final class RedisLocksBuilder {
      * Sets how long one request waits for its reply; 1 s by default.
      *
      * @param time 1 ms to 1 minute, and at most the lease, or at most 1 s if the lease is shorter than that
-     * @throws IllegalArgumentException if it is shorter or longer
+     * @throws IllegalArgumentException if the time is shorter or longer
      */
     public RedisLocksBuilder commandTimeout(Duration time) {
         settings = settings.withCommandTimeout(time);
@@ -144,8 +144,8 @@ public final class RedisLocksBuilder {
 
     /**
      * Sets how many connections to one server the lock attempts share; 8 by default. Renewals have one more connection,
-     * and the subscription on which grants are received another. For each master of a quorum there is one connection
-     * for lock attempts, regardless of this setting, because one thread at a time asks that master.
+     * and the subscription that receives grants has another. A quorum ignores this setting: it has one connection for
+     * lock attempts to each master, since one thread at a time asks that master.
      *
      * @param connections 1 or more
      * @throws IllegalArgumentException if the number is less than 1
@@ -157,13 +157,13 @@ public final class RedisLocksBuilder {
 
     /**
      * Sets how many replicas must confirm a hold before it counts, so that the hold survives the promotion of one of
-     * these replicas. If fewer replicas confirm an acquisition in time, the client releases the lock; {@code lock()}
-     * tries again for {@code retryFor}, a timed try until its time is over, and {@code tryLock()} not at all; then
+     * these replicas. If fewer replicas confirm an acquisition in time, the client releases the lock and tries again:
+     * {@code lock()} for {@code retryFor}, a timed try until its time is over, {@code tryLock()} not at all. Then
      * {@link LockUnavailableException} is thrown. If fewer replicas confirm the renewals of a hold, the hold is lost at
-     * its deadline. Sentinels may promote any replica, so use the number of all replicas. One try waits for the
-     * replicas for half of the {@link #commandTimeout}.
+     * its deadline. Sentinels may promote any replica, so use the number of all replicas. Each acquisition waits for
+     * the replicas for half of the {@link #commandTimeout} at most.
      *
-     * @param replicas 0, the default, to wait for none
+     * @param replicas 0 or more; 0, the default, to wait for no replica
      * @throws IllegalArgumentException if the number is negative
      */
     public RedisLocksBuilder replicaAcks(int replicas) {
@@ -172,13 +172,13 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets for how long this client waits after a failover before it acquires locks again. A hold that the new master
-     * does not know ends in that time, so no other owner gets the lock while that hold lasts. Existing holds continue,
-     * and are renewed, re-entered and released as usual. {@code lock()} waits; a timed try waits and, if its time ends
-     * first, throws {@link LockUnavailableException}; {@code tryLock()} throws that exception at once. All clients
-     * should have the same setting.
+     * Sets how long this client waits after a failover before it acquires locks again. A hold that the new master does
+     * not know ends in that time, so no other owner gets the lock while that hold lasts. Existing holds continue, and
+     * are renewed, re-entered and released as usual. Until that time is over, {@code lock()} waits. A timed try waits
+     * as well, and throws {@link LockUnavailableException} if its own time ends first. {@code tryLock()} throws that
+     * exception at once. All clients should have the same setting.
      *
-     * @param time at least the longest lease in use, at most 24 h; zero, the default, not to wait
+     * @param time at least the longest lease in use and at most 24 h; or zero, the default, not to wait
      * @throws IllegalArgumentException if the time is negative or longer than 24 h; {@link #build()} throws this
      *     exception if the time is shorter than the {@link #lease}
      */
@@ -188,17 +188,20 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets how long Redis remembers the last token of a free lock, and whether its last hold was released: at least
-     * half of this time, and at most this time plus the lease of that hold. The memory takes about 200 bytes for each
-     * name, so 2 GB for ten million names a day. Afterwards the next token comes from the server's clock alone. That
-     * token is still greater, unless the clock was set back by more than that time or the lock has moved to a server
-     * whose clock is behind by more; and {@code previousHolderLost()} knows nothing about the previous holder. All
-     * clients must have the same setting. While they differ, for instance during a rolling deployment, a loss that is
-     * up to an hour old may be forgotten, so that {@code previousHolderLost()} misses it and waiters in Conditions stay
-     * asleep.
+     * Sets how long Redis remembers two facts of a free lock: the last token, and whether the last hold was released.
+     * Redis remembers them for at least half of this time, and for at most this time plus the lease of that hold. This
+     * takes about 200 bytes for each name: 2 GB for ten million names a day.
      *
-     * @param time at least a minute and four leases (on a quorum four times the {@code restartDelay}); at most, and by
-     *     default, 100,000 s
+     * <p>After that, {@code previousHolderLost()} knows nothing about the previous holder, and the next token comes
+     * from the server's clock alone. That token is still greater than the last one, unless the clock was set back by
+     * more than this time, or the lock has moved to a server whose clock is behind by more than this time.
+     *
+     * <p>All clients must have the same setting. While the settings differ, for instance during a rolling deployment, a
+     * loss that is up to an hour old may be forgotten: {@code previousHolderLost()} misses it, and waiters in
+     * Conditions are not woken.
+     *
+     * @param time at least one minute and at least four leases, or four {@code restartDelay}s on a quorum; at most
+     *     100,000 s, which is the default
      */
     public RedisLocksBuilder tokenMemory(Duration time) {
         settings = settings.withTokenMemory(time);
@@ -208,9 +211,8 @@ public final class RedisLocksBuilder {
     /**
      * Sets whether a thread that holds a lock re-enters the lock, and undoes the re-entry, without a request to Redis.
      * A re-entry needs no request if the hold is renewed. A re-entry with a fixed lease needs no request if the hold
-     * lasts at least that long. With this setting only the renewals extend a lease, and no re-entry does; if a hold was
-     * removed in Redis, its next renewal notices that, and no re-entry does; and Redis shows a hold count of one,
-     * whatever the re-entries.
+     * lasts at least that long. Then a re-entry neither extends the lease nor notices that the hold was removed from
+     * Redis: only the renewals do so. Redis shows a hold count of one, whatever the re-entries.
      *
      * @param local false, the default, to write every re-entry to Redis
      */
@@ -220,19 +222,19 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets for how long this client keeps a lock in Redis after its last thread has unlocked it. Meanwhile the threads
-     * of this client lock and unlock it without a request. If another client wants the lock, it asks this client, which
-     * releases the lock as soon as no thread holds it. If the process dies while it keeps a lock, the other clients
-     * wait until the lease ends, as if a thread had held the lock.
+     * Sets how long this client keeps a lock in Redis after its last thread has unlocked it. Meanwhile the threads of
+     * this client lock and unlock it without a request. Another client that wants the lock asks this client, which
+     * releases the lock as soon as no thread holds it. If the process dies while it keeps a lock, other clients have to
+     * wait until the lease ends, as for a lock that is held.
      *
      * <p>A client does not keep fair locks, locks with a {@link #maxHold}, and locks that are acquired with a
-     * {@link LockOptions#fixedLease}, for a handle, or as several locks at once. A client keeps 10,000 locks at most;
-     * if there are more, it releases those that have been unused for the longest time. On a quorum {@link #build()}
-     * throws {@link UnsupportedOperationException}. See docs/residency.md for what differs.
+     * {@link LockOptions#fixedLease}, for a handle, or as several locks at once. A client keeps 10,000 unused locks at
+     * most; if there are more, it releases those that have been unused for the longest time. On a quorum
+     * {@link #build()} throws {@link UnsupportedOperationException}. See docs/residency.md for what differs.
      *
-     * @param time 1 ms to 24 h, about the time between two uses of a lock by one process; zero, the default, to release
-     *     each lock at its unlock
-     * @throws IllegalArgumentException if it is shorter or longer
+     * @param time 1 ms to 24 h, about the time between two uses of a lock by one process; or zero, the default, to
+     *     release each lock at its unlock
+     * @throws IllegalArgumentException if the time is shorter or longer
      */
     public RedisLocksBuilder residency(Duration time) {
         settings = settings.withResidency(time);
@@ -241,17 +243,17 @@ public final class RedisLocksBuilder {
 
     /**
      * Sets how long one hold may last, so that a thread that hangs does not hold a lock for ever. A hold is renewed
-     * until this time after its acquisition, and is then lost as {@link LockLost.Reason#HELD_TOO_LONG}, before another
-     * owner can acquire the lock. The thread itself is not stopped, and notices the loss only if it asks, for instance
-     * by {@link FencedLock#ensureHeld}. When two thirds of the time are over, a warning is logged and
+     * until this time after its acquisition. Then it is lost with the reason {@link LockLost.Reason#HELD_TOO_LONG},
+     * before another owner can acquire the lock. The thread itself is not stopped, and learns of the loss only if it
+     * asks, for instance by {@link FencedLock#ensureHeld}. After two thirds of the time, a warning is logged and
      * {@link LockListener#expiring} is called.
      *
-     * <p>The limit of the lock object that acquired the hold counts. Re-entries do not make the hold last longer; a
-     * wait in a Condition ends the hold, and the thread returns from it with a new hold. A longer lease is shortened to
-     * this time, even a lease that a call passes.
+     * <p>The limit of the lock object that acquired the hold counts. Re-entries do not make the hold last longer. A
+     * wait in a Condition ends the hold, and the thread returns from the wait with a new hold. A lease that is longer
+     * than this time is shortened to it.
      *
-     * @param time 100 ms to 30 days; zero, the default, for no limit
-     * @throws IllegalArgumentException if it is shorter or longer
+     * @param time 100 ms to 30 days; or zero, the default, for no limit
+     * @throws IllegalArgumentException if the time is shorter or longer
      */
     public RedisLocksBuilder maxHold(Duration time) {
         settings = settings.withMaxHold(time);
@@ -259,14 +261,14 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets whether a holder learns at once that somebody deleted, flushed or evicted its lock in Redis: within
-     * milliseconds, and not only at the next renewal, a third of the lease later. Redis reports changes of the keys of
-     * held locks to this client, which then asks Redis whether the hold still exists, and believes only that answer.
+     * Sets whether a holder learns within milliseconds that its lock was deleted, flushed or evicted in Redis.
+     * Otherwise the holder learns of it at the next renewal, up to a third of the lease later. Redis reports changes of
+     * the keys of held locks to this client, which then asks Redis whether the hold still exists.
      *
-     * <p>This setting costs one request in the background for up to 32 holds that have lasted for 20 ms, and none for
-     * shorter holds. The connection that receives messages is open from the start. After a connection has broken, there
-     * may be no report until the next renewal. In a cluster there is one request for each hold, and one more connection
-     * and thread for each master that has held locks.
+     * <p>This setting costs one background request for up to 32 holds that have lasted for 20 ms; shorter holds cost
+     * nothing. The connection that receives messages is open from the start. After a connection has broken, there may
+     * be no report until the next renewal. A cluster costs more: one request for each hold, and a connection and a
+     * thread for each master that has held locks.
      *
      * <p>The user in Redis also needs the rights {@code +client|id +client|tracking +client|caching} and the channel
      * {@code __redis__:invalidate}. On a quorum {@link #build()} throws {@link UnsupportedOperationException}.
@@ -283,15 +285,15 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets after which time a wait for a lock is logged, as a warning of the logger {@code io.github.redislocks.slow}
-     * that names the holder. The client asks Redis for the holder in the background. Each wait is logged once at most.
-     * For each lock there is at most one warning in this time, which stands for all threads of this client that wait
-     * for the lock. A {@link Leadership} that waits for its turn to lead is logged as well. A thread that waits while
-     * another thread of this client holds a lock by {@link #residency residency} is not: {@link #slowHold} logs the
-     * holder. The watchdog runs at least once in this time.
+     * Sets how long a wait for a lock may last before it is logged, as a warning of the logger
+     * {@code io.github.redislocks.slow} that names the holder. The client asks Redis for the holder in the background.
+     * Each wait is logged once at most. For each lock there is at most one warning in this time, for all threads of
+     * this client. A {@link Leadership} that waits to lead is logged as well. A thread that waits for another thread of
+     * this client under a {@link #residency residency} is not logged: use {@link #slowHold} for the holder. The
+     * watchdog runs at least once in this time.
      *
      * @param time 10 ms to 24 h; zero, the default, to log none
-     * @throws IllegalArgumentException if it is shorter or longer
+     * @throws IllegalArgumentException if the time is shorter or longer
      */
     public RedisLocksBuilder slowWait(Duration time) {
         settings = settings.withSlowWait(time);
@@ -299,12 +301,12 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets after which time a hold that still lasts is logged: once, as a warning of the logger
+     * Sets how long a hold may last before it is logged, once, as a warning of the logger
      * {@code io.github.redislocks.slow} that names the thread or handle. The warning may come late by up to an eighth
      * of this time, so that checking many holds costs little.
      *
      * @param time 10 ms to 24 h; zero, the default, to log none
-     * @throws IllegalArgumentException if it is shorter or longer
+     * @throws IllegalArgumentException if the time is shorter or longer
      */
     public RedisLocksBuilder slowHold(Duration time) {
         settings = settings.withSlowHold(time);
@@ -313,11 +315,11 @@ public final class RedisLocksBuilder {
 
     /**
      * Sets how long {@link #build()} waits for a Redis that is not available yet, for instance because the service
-     * starts before its server. {@link #build()} tries again at least every half second, and logs once that it waits.
-     * {@link #build()} does not wait after a permanent refusal, such as a wrong password or a server that is too old.
+     * starts before its Redis. {@link #build()} tries again at least every half second, and logs once that it waits.
+     * After a permanent refusal, such as a wrong password or a server that is too old, {@link #build()} does not wait.
      *
-     * @param time zero, the default, to fail at once; at most a day
-     * @throws IllegalArgumentException if it is negative or longer
+     * @param time up to 24 h; zero, the default, to fail at once
+     * @throws IllegalArgumentException if the time is negative or longer
      */
     public RedisLocksBuilder connectWithin(Duration time) {
         if (Objects.requireNonNull(time, "connectWithin").isNegative() || time.compareTo(MAX_CONNECT) > 0) {
@@ -329,17 +331,17 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets whether {@link #build()} returns even though Redis is not available, after it has waited for
-     * {@link #connectWithin}. Until Redis is available, calls behave as during an outage that began with
-     * {@link #build()}. Once Redis is available, calls work, and a log entry says so. If the server refuses
-     * permanently, for instance because of a wrong password, {@link #build()} throws as without this setting; a refusal
-     * after {@link #build()} is logged.
+     * Sets whether {@link #build()} returns, after waiting for {@link #connectWithin}, even if Redis is not available.
+     * Until Redis is available, calls behave as during an outage that began with {@link #build()}. Once Redis is
+     * available, calls work, and a log entry says so. If the server refuses permanently, for instance because of a
+     * wrong password, {@link #build()} throws as without this setting. A permanent refusal after {@link #build()} is
+     * logged.
      *
      * <pre>{@code
      * RedisLocks locks = RedisLocks.builder().uri(uri).connectLater(true).build();
      * }</pre>
      *
-     * @param later false, the default, to fail without Redis
+     * @param later false, the default, to throw if Redis is not available
      */
     public RedisLocksBuilder connectLater(boolean later) {
         this.connectLater = later;
@@ -347,11 +349,12 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets the factory of this client's threads; by default they are daemons that inherit nothing from the thread that
-     * first needs them. The client names them {@code redis-locks-}<i>role</i>{@code -}<i>client</i>: the role includes
-     * the server if there are several, and the client is the last part of its {@link RedisLocks#clientId()}.
+     * Sets the factory of this client's threads. By default the threads are daemons, and inherit nothing from the
+     * thread that starts them. The client names them {@code redis-locks-}<i>role</i>{@code -}<i>client</i>. The role
+     * includes the server if there are several; <i>client</i> is the last part of the {@link RedisLocks#clientId()}.
      *
-     * @param factory makes platform threads without starting them; an exception from it is treated as a lack of threads
+     * @param factory makes platform threads and does not start them; an exception from the factory is treated as a lack
+     *     of threads
      */
     public RedisLocksBuilder threadFactory(ThreadFactory factory) {
         threadFactory = Objects.requireNonNull(factory, "threadFactory");
@@ -359,9 +362,9 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Sets a name of this client for people, such as the name of the application. The name is a part of
-     * {@link RedisLocks#clientId()}, {@code host:pid:}<i>name</i>{@code .random}. So it appears in each owner that
-     * {@link Locks#inspect} shows, and in the names of this client's threads.
+     * Sets a name for this client, such as the name of the application. The name is a part of the
+     * {@link RedisLocks#clientId()}: {@code host:pid:}<i>name</i>{@code .random}. {@link Locks#inspect} shows the name
+     * in each owner, and the names of this client's threads contain it.
      *
      * @param name 1 to 40 of the characters {@code A-Z a-z 0-9 _ -}
      * @throws IllegalArgumentException if the name has other characters, or is empty or longer
@@ -377,7 +380,7 @@ public final class RedisLocksBuilder {
     }
 
     /**
-     * Adds a listener for what happens to locks and servers.
+     * Adds a listener for the events of locks and servers.
      *
      * @see LockListener
      */
@@ -386,24 +389,24 @@ public final class RedisLocksBuilder {
         return this;
     }
 
-    /** Adds a listener for losses only. Losses are logged as warnings in any case. */
+    /** Adds a listener only for losses. Losses are also logged as warnings, with or without a listener. */
     public RedisLocksBuilder onLockLost(Consumer<? super LockLost> action) {
         Objects.requireNonNull(action, "action");
         return listener(new LossCallback(action));
     }
 
     /**
-     * Connects.
+     * Connects to Redis and makes the {@link RedisLocks}.
      *
      * @throws IllegalArgumentException if settings cannot work together
-     * @throws LockUnavailableException if the server does not answer, for the time of {@link #connectWithin}; if the
-     *     server refuses; or if the calling thread is interrupted meanwhile; its interrupt flag stays set
+     * @throws LockUnavailableException if the server does not answer within {@link #connectWithin}, if the server
+     *     refuses, or if the calling thread is interrupted meanwhile, whose interrupt flag then stays set
      * @throws UnsupportedOperationException for {@link #watchDeletions} or {@link #residency} on a quorum
-     * @throws IllegalStateException if the {@link #threadFactory} makes no thread, or a virtual one
+     * @throws IllegalStateException if the {@link #threadFactory} makes no thread or a virtual thread
      */
     public RedisLocks build() {
         JedisServers chosen = servers == null ? JedisServers.uri(DEFAULT_URI) : servers;
-        // A quorum has a key prefix of its own: a client that uses one of its masters as a single server must not take
+        // Give a quorum another key prefix: a client that uses one of the masters as a single server must not take
         // votes for holds.
         Settings checked =
                 (chosen.isQuorum() ? settings.withKeyPrefix(settings.keyPrefix() + ":quorum") : settings).checked();

@@ -18,8 +18,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 
 /**
- * Several locks on Redis as one lock; {@link RedisLocks#multiLock} makes it. A thread that holds it has an ordinary
- * hold of each of the locks.
+ * Several locks on Redis as one lock. {@link RedisLocks#multiLock} makes it. A thread that holds the multi-lock has an
+ * ordinary hold of each of its locks.
  *
  * @since 0.1.0
  */
@@ -166,7 +166,7 @@ public final class RedisMultiLock implements MultiLock {
         return false;
     }
 
-    /** Names the locks, and says whether the calling thread holds them. Asks no server. */
+    /** Describes the locks: their names, and whether the calling thread holds them. Asks no server. */
     @Override
     public String toString() {
         return "MultiLock " + Shown.of(names().toString())

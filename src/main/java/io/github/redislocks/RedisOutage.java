@@ -6,7 +6,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * A period in which Redis does not answer: {@link LockListener#outageBegan} and {@link LockListener#outageEnded}.
+ * The event of {@link LockListener#outageBegan} and {@link LockListener#outageEnded}: a period in which Redis does not
+ * answer.
  *
  * <pre>{@code
  * public void outageBegan(RedisOutage outage) {
@@ -33,17 +34,17 @@ public final class RedisOutage extends LockEvent {
         return new RedisOutage(server, failure, lasted);
     }
 
-    /** The server, by the name that it has in the log. */
+    /** The name of the server, as in the log. */
     public String server() {
         return server;
     }
 
-    /** The failure of the last request. */
+    /** The message of the failure of the last request. */
     public String failure() {
         return failure;
     }
 
-    /** How long the outage has lasted until this event, counted from when the first failed request was sent. */
+    /** How long the outage has lasted until this event, counted from the sending of the first failed request. */
     public Duration lasted() {
         return lasted;
     }

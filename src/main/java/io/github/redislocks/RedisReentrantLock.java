@@ -29,30 +29,30 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>How a hold ends.</b> A hold ends by {@link #unlock()}, or when its lease in Redis ends. A hold is renewed in
  * the background while its thread and process live, but for its {@link RedisLocksBuilder#maxHold maxHold} at most. A
- * hold with a {@link LockOptions#fixedLease fixedLease} is not renewed, and ends with this lease at the latest. If a
- * hold is no longer valid (its lease ran out, Redis did not confirm it in time, or it was removed in Redis), it is
- * <em>lost</em>: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is notified, and the owner's
- * next {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that is paused for longer
- * than its lease cannot learn of the loss in time; so a resource that must never see two writers has to check the
+ * hold with a {@link LockOptions#fixedLease fixedLease} is not renewed, and ends with this lease at the latest. A hold
+ * is <em>lost</em> if its lease ran out, Redis did not confirm it in time, or it was removed from Redis. Then
+ * {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is notified, and the owner's next
+ * {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that is paused for longer than
+ * its lease cannot learn of the loss in time; so a resource that must never see two writers has to check the
  * {@link #fencingToken()}.
  *
  * <p><b>Locking again after a loss.</b> {@code lock()} and {@code tryLock()} never fail because of an earlier loss. A
- * thread that has lost its hold acquires the lock anew, with a hold count of 1 and a greater token; its next
- * {@code unlock()} releases the new hold, and the unlocks of the lost hold still throw. So a thread holds the lock
- * whenever {@code lock()} has returned, and code that skips {@code unlock()} when {@link #isHeldByCurrentThread()} is
- * false can lock again. But a re-entry that returns does not prove that the outer hold still lasts: call
- * {@link #ensureHeld()} before it, or set {@link LockOptions#relockAfterLoss relockAfterLoss(false)}.
+ * thread that has lost its hold gets a new hold, with a hold count of 1 and a greater token. Its next {@code unlock()}
+ * releases the new hold, and the unlocks of the lost hold still throw. So a thread holds the lock whenever
+ * {@code lock()} has returned, and code that skips {@code unlock()} when {@link #isHeldByCurrentThread()} is false can
+ * lock again. But a re-entry that returns does not prove that the outer hold still lasts: call {@link #ensureHeld()}
+ * before the re-entry, or set {@link LockOptions#relockAfterLoss relockAfterLoss(false)}.
  *
- * <p><b>Order.</b> A lock with {@link LockOptions#fair fair(true)} serves threads of all JVMs in order of their arrival
- * at Redis. Any other lock serves the threads of one JVM in order of arrival, and the JVMs in turn, which costs fewer
- * requests. {@link #tryLock()} takes a free lock of either kind even if others wait for it.
+ * <p><b>Order.</b> A lock with {@link LockOptions#fair fair(true)} serves threads of all JVMs in the order of their
+ * arrival at Redis. Any other lock serves the threads of one JVM in order of arrival, and one JVM after the other,
+ * which costs fewer requests. {@link #tryLock()} takes a free lock of either kind, even if others wait for it.
  *
- * <p><b>While Redis is away.</b> {@code lock()} goes on trying for its {@link RedisLocksBuilder#retryFor retryFor}, and
- * a timed try until its time is over; then they throw {@link LockUnavailableException}. Methods that ask Redis throw
+ * <p><b>While Redis is away.</b> {@code lock()} goes on trying for the {@link RedisLocksBuilder#retryFor retryFor}, and
+ * a timed try until its time is over; then both throw {@link LockUnavailableException}. Methods that ask Redis throw
  * {@link IllegalStateException} once the {@code RedisLocks} is closed.
  *
- * <p><b>Memory.</b> As {@link Lock} demands, actions of a thread before it unlocks <em>happen before</em> the actions
- * of the next holder in the same JVM after it has acquired the lock.
+ * <p><b>Memory.</b> As {@link Lock} demands, what a thread does before it unlocks <em>happens before</em> what the next
+ * holder in the same JVM does after it has acquired the lock.
  *
  * <pre>{@code
  * RedisReentrantLock lock = locks.reentrantLock("inventory:" + sku);
@@ -91,7 +91,8 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * As {@link #lock()}, but an interrupt ends the wait, and then leaves no hold and no waiter in Redis.
+     * Acquires the lock as {@link #lock()} does, but an interrupt ends the wait. After an interrupt, nothing of this
+     * call is left in Redis.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link RedisLocks} is closed
@@ -117,13 +118,13 @@ public final class RedisReentrantLock implements FencedLock {
 
     /**
      * Acquires the lock if it becomes free within the given time. Never returns false early, and ends within 200 ms
-     * after that time even if Redis hangs. With a time of zero or less it takes a free lock only, as {@link #tryLock()}
+     * after that time even if Redis hangs. With a time of zero or less, takes only a free lock, as {@link #tryLock()}
      * does, but leaves a fair lock to the threads that wait for it.
      *
      * @throws InterruptedException if the thread is interrupted on entry or while it waits
      * @throws IllegalStateException if the {@link RedisLocks} is closed
-     * @throws LockUnavailableException if in that time Redis did not answer this client at all, or refused to give it
-     *     locks, so that it is unknown whether the lock is busy
+     * @throws LockUnavailableException if Redis did not answer this client at all in that time, or refused to give it
+     *     locks, so that nobody knows whether the lock is busy
      */
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
@@ -175,23 +176,24 @@ public final class RedisReentrantLock implements FencedLock {
     }
 
     /**
-     * Returns a Condition of this lock, numbered by this object in order of creation. If a class makes its Conditions
-     * in the same order in two JVMs, both JVMs use the same Conditions.
+     * Returns a new Condition of this lock. This object numbers its Conditions in the order of their creation, and
+     * Conditions with the same number are one Condition in all JVMs. So code that makes its Conditions in the same
+     * order in two JVMs gets the same Conditions in both.
      *
-     * <p>If two JVMs make their Conditions in a different order, they confuse them: a thread waits for "not empty" and
-     * is woken by a signal for "not full". A rolling deployment is enough for that, if the new version makes one more
-     * Condition before the others, or swaps two fields. Use {@link #newCondition(String)} if another JVM signals or
-     * awaits.
+     * <p>If two JVMs make their Conditions in a different order, the Conditions are confused: a thread waits for "not
+     * empty" and is woken by a signal for "not full". This may happen in a rolling deployment if the new version makes
+     * one more Condition before the others, or swaps two fields. Use {@link #newCondition(String)} if several JVMs use
+     * the Condition.
      *
      * <p>The Condition behaves as the JDK's, with these differences. {@code await} releases the hold and returns with a
-     * new hold, which has a new token. Spurious wake-ups are possible, above all after a holder has lost the lock,
-     * since that holder may have been about to signal. While Redis is away {@code await} goes on waiting. If Redis
-     * stays away for longer than {@code retryFor} when {@code await} has to begin or to return, or if Redis refuses
-     * permanently, {@code await} throws {@link LockUnavailableException}. If the {@link RedisLocks} is closed
-     * meanwhile, it throws {@link IllegalStateException}. If the calling thread does not hold the lock, {@code await}
-     * and {@code signal} throw {@link IllegalMonitorStateException}; if the thread has lost the lock, they throw
-     * {@link LockLostException}. After an {@link InterruptedException} the lock is held again; after any other
-     * exception of {@code await} it is <em>not</em> held, so do not unlock it.
+     * new hold, which has a new token. Spurious wake-ups are possible. They are frequent after a holder has lost the
+     * lock: waiters are woken, since that holder may have been about to signal. While Redis is away, {@code await} goes
+     * on waiting. If Redis stays away for longer than {@code retryFor} when {@code await} has to begin or to return, or
+     * if Redis refuses permanently, {@code await} throws {@link LockUnavailableException}. If the {@link RedisLocks} is
+     * closed meanwhile, it throws {@link IllegalStateException}. If the calling thread does not hold the lock,
+     * {@code await} and {@code signal} throw {@link IllegalMonitorStateException}; if the thread has lost the lock,
+     * they throw {@link LockLostException}. After an {@link InterruptedException} the lock is held again; after any
+     * other exception of {@code await} it is <em>not</em> held, so do not unlock it.
      *
      * @throws UnsupportedOperationException on a quorum
      */
@@ -260,8 +262,8 @@ public final class RedisReentrantLock implements FencedLock {
     /**
      * {@inheritDoc}
      *
-     * <p>Shortly after another client has handed the lock to this thread, the remaining lease is short, since the first
-     * renewal is still to come.
+     * <p>Right after another client has handed the lock to this thread, the remaining lease is short, until the first
+     * renewal.
      */
     @Override
     public Duration remainingLease() {
@@ -337,7 +339,10 @@ public final class RedisReentrantLock implements FencedLock {
         return client.queuedThreads(sync.keys());
     }
 
-    /** Names the lock, and the thread or handle of this client that holds it, if there is one. Asks no server. */
+    /**
+     * Describes the lock: its name, and the thread or handle of this client that holds it, if there is one. Asks no
+     * server.
+     */
     @Override
     public String toString() {
         Owner owner = client.queries().localOwner(sync.keys());

@@ -4,7 +4,7 @@ import java.io.Serial;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The failure of a request to Redis. Its message is the server's error or the failure of the connection. This exception
+ * The failure of a request to Redis. The message is the server's error or the failure of the connection. This exception
  * is the cause of a {@link LockUnavailableException}, which says what the failure means for the lock.
  *
  * <pre>{@code

@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What only the client knows of its threads at one lock: their names, and how many of them share a place in the queue.
+ * The threads of a client at one lock, which Redis does not know: their names, and how many share a place in the queue.
  */
 final class LocalThreads {
 

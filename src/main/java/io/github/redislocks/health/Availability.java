@@ -113,7 +113,7 @@ public final class Availability {
             // An unanswered call proves silence only from the last answer to another call on.
             long silentSinceNanos = Math.max(sentNanos, answeredNanos);
             (ranOut || busy ? haste : silence).failed(silentSinceNanos, now);
-            // It is no outage if another call was answered since this one was sent, or if this call had little time.
+            // There is no outage if another call was answered since this one was sent, or if this call had little time.
             boolean isCut = failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
             if (!busy && answeredNanos < sentNanos && (isCut || silence.age(now) >= commandTimeoutNanos)) {
                 observer.away(failure, now - Math.max(silence.age(now), haste.age(now)), now);

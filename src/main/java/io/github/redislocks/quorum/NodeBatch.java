@@ -124,8 +124,9 @@ final class NodeBatch {
             open = first.get();
             long left = leftNanos(System.nanoTime());
             if (!open.isEmpty() && left > 1) {
-                // These requests changed nothing, for one of two reasons. They ran too late: the answers contain the
-                // server's time, so the next requests are in time. Or another server answered: check that server first.
+                // The open questions changed nothing, for one of two reasons. They ran too late: the answers contain
+                // the server's time, so the next requests are in time. Or another server answered: check that server
+                // first.
                 node.server.checkOnce(left);
                 open = pass();
             }

@@ -24,7 +24,7 @@ public final class QuorumCalls {
     public static final long NOW = 1;
 
     /**
-     * What a call for a vote says about the server that it asks.
+     * The server that a call asks for a vote, as the call names it.
      *
      * @param runId the server's run id; empty if the call need not name it
      * @param fromMicros the server's time before which the server must not give a new vote; 0 if it may give one at

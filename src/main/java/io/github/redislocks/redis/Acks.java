@@ -3,7 +3,7 @@ package io.github.redislocks.redis;
 /**
  * How many replicas must confirm the writes of a request, and how long to wait for the confirmations.
  *
- * @param replicas 1 or more
- * @param timeoutNanos 1 ms or more; the wait ends earlier if the request's own timeout does
+ * @param replicas at least 1
+ * @param timeoutNanos at least 1 ms; the wait also ends with the request's own timeout
  */
 public record Acks(int replicas, long timeoutNanos) {}

@@ -1,6 +1,6 @@
 package io.github.redislocks.redis;
 
-/** The address at which a server listens. Its text is {@code host:port}, for an IPv6 address too. */
+/** The address at which a server listens. The text form is {@code host:port}, also with an IPv6 address as the host. */
 public record Address(String host, int port) {
 
     /** Reads {@code host:port}; the host may be empty. */

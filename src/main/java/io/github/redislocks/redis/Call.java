@@ -5,13 +5,12 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call of a script: all keys that the script touches, and its arguments.
+ * A call of a script, with all keys that the script touches and the arguments.
  *
  * @param request what the call is for
- * @param acks the replica confirmations to wait for after the call, or null; the reply says how many replicas confirmed
- * @param notAfter the deadline by the server's own clock: if the call runs later, it changes nothing; null if there is
- *     none
- * @param dated the index of the argument that contains the deadline, which is known only when the call is sent
+ * @param acks the confirmations by replicas to wait for after the call, or null; the reply says how many came
+ * @param notAfter the deadline, by the server's clock, after which the call changes nothing; null if there is none
+ * @param dated the index of the argument for the deadline, which is filled in when the call is sent
  */
 public record Call(
         Request request,
@@ -23,22 +22,23 @@ public record Call(
         int dated) {
 
     /**
-     * The code of the reply to a call that ran after its deadline: it changed nothing, and the reply has the server's
+     * The code of the reply to a call that ran after its deadline, and so changed nothing. The reply has the server's
      * time.
      */
     public static final String LATE = "LATE";
 
-    /** The deadline of a call, by the clock of the server: a call that runs later has no effect. */
+    /** The deadline of a call, by the clock of the server. A call that runs later has no effect. */
     @FunctionalInterface
     public interface NotAfter {
 
         /**
-         * The deadline for the server with this name, as {@link Redis#serverOf} returns it. Called each time the call
-         * is sent.
+         * Returns the deadline by the clock of one server. Called each time the call is sent.
+         *
+         * @param server the server's name, as {@link Redis#serverOf} returns it
          */
         long micros(String server);
 
-        /** Notes a reply, which may have the server's time. */
+        /** Notes the reply, which may contain the server's time. */
         default void saw(Reply reply) {}
     }
 
@@ -51,28 +51,28 @@ public record Call(
         this(Request.OfOneServer.OTHER, script, keys, args);
     }
 
-    /** A copy that waits for these confirmations. */
+    /** A copy that waits for the given confirmations. */
     public Call with(@Nullable Acks wanted) {
         return Objects.equals(wanted, acks) ? this : new Call(request, script, keys, args, wanted, notAfter, dated);
     }
 
-    /** A copy in which the argument at this index is a deadline by the server's clock. */
+    /** A copy with a deadline, for which the argument at the given index stands. */
     public Call dated(int argument, NotAfter date) {
         return new Call(request, script, keys, args, acks, date, argument);
     }
 
-    /** A copy that another script runs, with these keys and arguments. */
+    /** A copy with another script, and with that script's keys and arguments. */
     public Call with(Script other, List<String> otherKeys, List<String> otherArgs) {
         return new Call(request, other, otherKeys, otherArgs, acks, notAfter, dated);
     }
 
-    /** The script's name. The record's own toString() is linked at its first call, when there may be no memory. */
+    /** The script's name. Not the generated toString(): its first call needs memory, of which there may be none. */
     @Override
     public String toString() {
         return script.name();
     }
 
-    /** Notes the server's time if the reply has it, and returns whether the call ran too late. */
+    /** Returns whether the call ran too late. Notes the server's time if the reply has it. */
     public boolean isLate(Reply reply) {
         if (notAfter == null) {
             return false;
@@ -81,7 +81,7 @@ public record Call(
         return reply.is(LATE);
     }
 
-    /** The argument at an index, as it has to be sent to {@code server}. */
+    /** The argument at an index, in the form for {@code server}. */
     public String argument(int index, String server) {
         return notAfter != null && dated == index ? Long.toString(notAfter.micros(server)) : args.get(index);
     }

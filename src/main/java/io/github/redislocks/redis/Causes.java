@@ -2,7 +2,7 @@ package io.github.redislocks.redis;
 
 import java.net.SocketTimeoutException;
 
-/** Finds what caused an exception of the client library Jedis. */
+/** Finds the cause of an exception of Jedis. */
 public final class Causes {
 
     private Causes() {}
@@ -11,7 +11,7 @@ public final class Causes {
         return root(e) instanceof SocketTimeoutException;
     }
 
-    /** The root of the chain of causes. */
+    /** The last exception in the chain of causes. */
     public static Throwable root(Throwable e) {
         Throwable root = e;
         while (root.getCause() != null) {

@@ -3,16 +3,16 @@ package io.github.redislocks.redis;
 import io.github.redislocks.concurrent.Clock;
 
 /**
- * Sends calls that have a deadline. A request that reaches the server after its deadline does nothing. If the server's
- * time was unknown, or its clock was set, that may happen to a request in time. Such a call is sent once more, with a
- * deadline by the time in that reply.
+ * Sends calls that have a deadline. A request that reaches the server after its deadline changes nothing. This may
+ * happen although the request is in time, if the server's time is unknown to the client or the server's clock was set.
+ * Such a call is sent once more, with a deadline computed from the time in the reply.
  *
- * <p>Each of the two requests goes through the {@code Sender}, so that the outcome of each is noted: the first may be
- * answered and the second not.
+ * <p>Each of the two requests goes through the {@code Sender}, which notes its outcome: the first may be answered and
+ * the second not.
  */
 public final class DatedCalls {
 
-    /** Sends one request, and returns its reply; throws as {@link Redis#run}. */
+    /** Sends one request. Returns and throws as {@link Redis#run} does. */
     @FunctionalInterface
     public interface Sender {
         Reply send(Call call, long timeoutNanos);
@@ -27,8 +27,8 @@ public final class DatedCalls {
     }
 
     /**
-     * Sends a call, and sends it once more if it ran too late and time is left. Throws as {@link Redis#run}, for both
-     * requests together.
+     * Sends a call, and sends it once more if it ran too late and time is left. Returns and throws as {@link Redis#run}
+     * does, for the two requests together.
      */
     public Reply run(Call call, long timeoutNanos) {
         long start = clock.nanoTime();

@@ -2,7 +2,7 @@ package io.github.redislocks.redis;
 
 import java.io.Serial;
 
-/** The error that a server replied, as the cause of a call's failure. The message is the server's text. */
+/** An error reply of a server, as the cause of a call's failure. The message is the server's text. */
 public final class ErrorReply extends RuntimeException {
 
     @Serial
@@ -12,7 +12,7 @@ public final class ErrorReply extends RuntimeException {
         super(text);
     }
 
-    /** Makes the cause from an error that a client library received. */
+    /** Makes the cause from the exception of a client library. */
     public ErrorReply(String text, Throwable cause) {
         super(text, cause);
     }

@@ -3,10 +3,10 @@ package io.github.redislocks.redis;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The part of a URI that is not the server's address: the login and the options of a connection.
+ * What a URI says beside the server's address: the login and the options of a connection.
  *
  * @param user null for the default user
- * @param password null if the server asks for none
+ * @param password null to log in without a password
  * @param clientName the name that the connection gets in Redis, or null
  */
 public record Login(

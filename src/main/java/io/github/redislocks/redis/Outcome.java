@@ -2,7 +2,7 @@ package io.github.redislocks.redis;
 
 import org.jspecify.annotations.Nullable;
 
-/** The result of one call of a batch: either a reply or a failure, never both. */
+/** The result of one call: either a reply or a failure. */
 public record Outcome(@Nullable Reply reply, @Nullable RedisException failure) {
 
     public static Outcome of(Reply reply) {

@@ -23,21 +23,21 @@ public interface Redis extends AutoCloseable {
     Reply run(Call call, long timeoutNanos);
 
     /**
-     * Runs many scripts in one pipeline, on a connection that is reserved for background work, so that renewals never
-     * wait behind lock attempts. Concurrent calls of this method for one server run one after the other.
+     * Runs many scripts in one pipeline, on a connection for background work, so that renewals never wait for
+     * acquisitions. Concurrent calls of this method for one server run one after the other.
      *
-     * @return one outcome per call, in the order of the calls; never throws for a failure of Redis
+     * @return one outcome for each call, in the order of the calls; a failure of Redis is an outcome, not an exception
      */
     List<Outcome> runAll(List<Call> calls, long timeoutNanos);
 
     /**
-     * Sends calls in one pipeline and returns at once, if that needs no waiting: if {@link #connectQuickly} has made a
-     * connection to this server, and no calls are under way on it.
+     * Sends calls in one pipeline without waiting. This is possible if {@link #connectQuickly} has made a connection to
+     * the server, and no calls are under way on that connection.
      *
-     * @param server the run id of the server; empty for one that reports none
-     * @param receiver called once, before this returns or later, by a thread that must not wait: with an outcome per
-     *     call, in the order of the calls; or with null if the connection broke, so that each call may have run or not
-     * @return false if nothing was sent; then the receiver is not called
+     * @param server the run id of the server; empty if the server reports none
+     * @param receiver called once, perhaps before this method returns, with one outcome for each call in the order of
+     *     the calls, or with null if the connection broke: then each call may have run. The receiver must not wait
+     * @return false if nothing was sent; the receiver is not called then
      */
     default boolean submit(
             String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
@@ -45,51 +45,52 @@ public interface Redis extends AutoCloseable {
     }
 
     /**
-     * Starts to connect for {@link #submit}, if there is no connection yet and this Redis supports one. Does not wait.
+     * Starts to connect for {@link #submit}, without waiting. Does nothing if there is a connection, or if this Redis
+     * does not support {@link #submit}.
      */
     default void connectQuickly(long timeoutNanos) {}
 
     /**
-     * Subscribes to a channel on a connection of its own, and returns when the server has confirmed the subscription.
+     * Subscribes to a channel on a separate connection, and waits until the server has confirmed the subscription.
      *
      * @throws RedisException as {@link #run}
      */
     Subscription subscribe(String channel, long timeoutNanos);
 
     /**
-     * Subscribes as {@link #subscribe} does. From then on the server also reports each key that a call for
-     * {@link Request#renews renewals} has read at its end and that another client sets, deletes, evicts or flushes
-     * later. The server reports a key once, until it is read again. A report is only a hint: the key may be unchanged,
-     * and a hint may be lost with its connection.
+     * Subscribes as {@link #subscribe} does, and watches the keys of renewals. At its end, a call for
+     * {@link Request#renews renewals} reads the keys of its holds. If another client sets, deletes, evicts or flushes
+     * such a key later, the server reports the key, once until the key is read again. A report is only a hint: the key
+     * may be unchanged, and a hint may be lost with its connection.
      *
-     * @throws RedisException as {@link #run}; a refusal if the server does not report changes, or does not report them
-     *     to this user
-     * @throws UnsupportedOperationException if there are several servers that vote
+     * @throws RedisException as {@link #run} does; {@code Refused} if the server does not report changes, or not to
+     *     this user
+     * @throws UnsupportedOperationException if this Redis is a quorum
      */
     default Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
         throw new UnsupportedOperationException(address() + " does not report changed keys");
     }
 
-    /** Sends a message to a channel, on the connection of {@link #runAll}. Throws as {@link #run}. */
+    /** Publishes a message on a channel, on the connection of {@link #runAll}. Throws as {@link #run} does. */
     void publish(String channel, String message, long timeoutNanos);
 
     /**
-     * Waits until the server of a key is known; returns at once if there is only one server.
+     * Waits until the server of a key is known. Returns at once if there is only one server.
      *
      * @throws RedisException.Unanswered if the server is still unknown when the time is over
      */
     default void find(String key, long timeoutNanos) {}
 
     /**
-     * Sets the listener that is called whenever calls are about to go to another server, which may not have all writes
-     * that the previous one confirmed. While the listener runs, calls go neither to the previous server nor to the new
-     * one: they wait until the listener returns. Call this before the first call; the listener must not wait.
+     * Sets the listener that is called before calls go to another server than before, which may lack writes that the
+     * previous server confirmed. Until the listener returns, calls go to neither server, but wait. Set the listener
+     * before the first call. The listener must not wait.
      */
     default void onMoved(Runnable listener) {}
 
     /**
-     * Whether waiters stand in one queue, so that a release can grant the lock to the first of them. If not, a message
-     * with the token 0 says that the lock is free, and the waiters ask for it.
+     * Whether all waiters of a lock are in one queue, so that a release can grant the lock to the first of them.
+     * Otherwise a message with the token 0 tells the waiters that the lock is free, and they ask for it.
      */
     default boolean hasLines() {
         return true;
@@ -100,41 +101,39 @@ public interface Redis extends AutoCloseable {
         return hasLines();
     }
 
-    /** For how many ms this Redis certainly remembers a write. */
+    /** For how many ms this Redis certainly remembers a write. A hold must not last longer without a renewal. */
     default long memoryMillis() {
         return Long.MAX_VALUE;
     }
 
-    /** The servers that may have keys now, each as a Redis of its own. */
+    /** The servers that may have keys at present, each as a separate Redis. */
     default List<? extends Redis> servers() {
         return List.of(this);
     }
 
-    /** The names of the masters that the server monitors, if it is a Sentinel that reports them; otherwise empty. */
+    /** If the server is a Sentinel, the names of the masters that it monitors; otherwise empty. */
     default List<String> mastersOfSentinel(long timeoutNanos) {
         return List.of();
     }
 
     /**
-     * The name of the server to which a call with this first key goes now. If there are several servers, each has a
-     * clock of its own, gets batches of its own, and may be away while others answer.
+     * The name of the server to which a call with this first key goes at present. Each server has its own clock and
+     * gets its own batches, and may be away while others answer.
      */
     default String serverOf(String key) {
         return address();
     }
 
-    /**
-     * How many connections to the servers that have the locks are open, as far as this client knows. Sends no request.
-     */
+    /** The number of open connections to the servers that have the locks. Sends no request. */
     default int connections() {
         return 0;
     }
 
-    /** The address of the server for people, without secrets: {@code localhost:6379}. */
+    /** The address of the server for messages, without secrets: {@code localhost:6379}. */
     String address();
 
     /**
-     * Closes all connections, also those in use. Calls under way and all later calls fail as
+     * Closes all connections, also those in use. Calls under way and later calls fail with
      * {@link RedisException.Unanswered}.
      */
     @Override
@@ -145,9 +144,9 @@ public interface Redis extends AutoCloseable {
     interface Watcher {
 
         /**
-         * Another client has changed a key. Must not wait.
+         * Called when another client has changed a key. Must not wait.
          *
-         * @param key the key; null if any key may have changed, since all were flushed or the watch was interrupted
+         * @param key the key; null if any key may have changed: all were flushed, or reports may have been lost
          */
         void changed(@Nullable String key);
     }
@@ -163,13 +162,12 @@ public interface Redis extends AutoCloseable {
         String next();
 
         /**
-         * Asks the server whether the subscription exists there too, without waiting for the reply. Ends the
-         * subscription if the previous question has had no reply for {@code patienceNanos}. Called by one thread at a
-         * time.
+         * Asks the server whether it still has the subscription, without waiting for the reply. If the previous ping
+         * has been unanswered for {@code patienceNanos}, closes the subscription. Called by one thread at a time.
          */
         default void ping(long patienceNanos) {}
 
-        /** Ends the subscription at once; a {@link #next} under way fails. Called by any thread. */
+        /** Ends the subscription at once, so that a {@link #next} under way fails. Any thread may call this. */
         @Override
         void close();
     }

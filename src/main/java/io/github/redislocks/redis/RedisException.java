@@ -7,7 +7,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The failure of a call: there was no reply, or none to rely on. The kinds differ in what the caller may conclude. */
+/**
+ * The failure of a call. The kinds of failures differ in what a caller knows: whether the script ran, may have run, or
+ * did not run.
+ */
 public abstract sealed class RedisException extends RedisRequestException {
 
     @Serial
@@ -17,12 +20,12 @@ public abstract sealed class RedisException extends RedisRequestException {
         super(message, cause);
     }
 
-    /** Whether the same request can succeed only after a change of the configuration, so that no call repeats it. */
+    /** Whether the request can succeed only after a change of the configuration. Such a request is not repeated. */
     public boolean isPermanent() {
         return this instanceof Refused refused && !refused.passing();
     }
 
-    /** There was no reply: the server is away, hangs, or the connection failed. */
+    /** There was no reply: the server is away or hangs, or the connection failed. */
     public static final class Unanswered extends RedisException {
 
         @Serial
@@ -42,31 +45,30 @@ public abstract sealed class RedisException extends RedisRequestException {
         }
 
         /**
-         * Makes the failure of a call that waited its whole time for a connection, since other calls of this client
-         * used them all.
+         * Makes the failure of a call whose time ended while it waited for a connection: other calls of this client
+         * used all of them.
          */
         public static Unanswered busy(String message, @Nullable Throwable cause) {
             return new Unanswered(message, false, true, cause);
         }
 
         /**
-         * Whether this client had no free connection, which says nothing about the server; the request was not sent
-         * then.
+         * Whether this client had no free connection. Then the request was not sent, and the failure says nothing about
+         * the server.
          */
         public boolean busy() {
             return busy;
         }
 
         /**
-         * Whether the connection was refused or broke; false if the time was too short or the error was one of this
-         * JVM.
+         * Whether the connection was refused or broke. False if the time was over, or if the failure arose in this JVM.
          */
         public boolean isCut() {
             Throwable cause = getCause();
             return cause instanceof Exception && !(cause instanceof RedisException) && !Causes.isTimeout(cause);
         }
 
-        /** Whether the request may have been sent, so that it may have run, or may still run, however late. */
+        /** Whether the request may have been sent. Then it may have run, or may still run, however late. */
         public boolean sent() {
             return sent;
         }
@@ -85,14 +87,14 @@ public abstract sealed class RedisException extends RedisRequestException {
             this.waitMillis = waitMillis;
         }
 
-        /** In how many ms the request can be executed at the earliest, as far as is known. */
+        /** The least time, in ms, until the server can execute the request, as far as is known. */
         public long waitMillis() {
             return waitMillis;
         }
     }
 
     /**
-     * The server executed the request, but too few replicas confirmed it, so the change may be lost with the server.
+     * The server executed the request, but too few replicas confirmed it: if the server fails, the change may be lost.
      */
     public static final class Unacknowledged extends RedisException {
 
@@ -104,13 +106,13 @@ public abstract sealed class RedisException extends RedisRequestException {
         }
     }
 
-    /** The server sent an error reply: it refused the request, which changed nothing. */
+    /** The server sent an error reply. The request changed nothing. */
     public static final class Refused extends RedisException {
 
         @Serial
         private static final long serialVersionUID = 1L;
 
-        /** The position in a script, with which an error of a script starts up to Redis 6.2. */
+        /** The position in the script. Up to Redis 6.2, the error of a script starts with it. */
         private static final Pattern WHERE =
                 Pattern.compile("(ERR Error running script \\(call to \\w+\\): )?(@user_script: ?\\d+: )*-?");
 
@@ -131,14 +133,14 @@ public abstract sealed class RedisException extends RedisRequestException {
             super(message, cause);
         }
 
-        /** Whether the reason that the server gave starts with this text. */
+        /** Whether the server's error text, without a position in a script, starts with the given text. */
         public boolean says(String beginning) {
             String text = String.valueOf(getMessage());
             Matcher where = WHERE.matcher(text);
             return text.startsWith(beginning, where.lookingAt() ? where.end() : 0);
         }
 
-        /** Whether the same request can succeed later without a change of the configuration. */
+        /** Whether the request can succeed later without a change of the configuration. */
         public boolean passing() {
             return PASSING.stream().anyMatch(this::says);
         }

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Advice on a failure: a sentence for the message, chosen by the error text of the server or of Java. */
+/** Advice for the user on a failure: a sentence, chosen by the error text of the server or of Java. */
 public final class Remedy {
 
     private static final String RIGHTS =
@@ -20,7 +20,7 @@ public final class Remedy {
     private static final String BROKEN = "Check the server and the way to it.";
     private static final int DEEP = 8;
 
-    /** The remedies by the start of the reason that the server gave. */
+    /** The remedies for error replies, by the start of the server's text. */
     private static final List<Rule> OF_REFUSALS = List.of(
             new Rule("NOPERM", RIGHTS),
             new Rule("The user executing the script can't", RIGHTS),
@@ -61,7 +61,7 @@ public final class Remedy {
                     "It is no Redis or Valkey of 6.2 or later, or its commands were renamed, so that locks"
                             + " cannot work."));
 
-    /** The remedies by a text in the message of any exception of the chain. */
+    /** The remedies for missing replies, by a text in the message of any exception in the chain of causes. */
     private static final List<Rule> OF_SILENCE = List.of(
             new Rule(
                     "Unsupported or unrecognized SSL message",
@@ -120,14 +120,16 @@ public final class Remedy {
         return rule.map(Rule::remedy);
     }
 
-    /** Whether the server closed a connection before it had sent anything. */
+    /** Whether the server closed the connection before it had sent a byte. */
     private static boolean isCutAtOnce(RedisException failure) {
         return String.valueOf(failure.getMessage()).startsWith("No connection to")
                 && (said(failure, "Unexpected end of stream", DEEP) || said(failure, "Connection reset", DEEP));
     }
 
     /**
-     * Whether a message in the chain has the text. {@code depth} limits the search: exceptions may cause each other.
+     * Whether the message of an exception in the chain of causes contains the text.
+     *
+     * @param depth the most exceptions to search, since a chain may be a circle
      */
     private static boolean said(@Nullable Throwable failure, String text, int depth) {
         if (failure == null || depth == 0) {

@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
  * @param code the result in one word
  * @param values the values after the code, each a {@code Long} or a {@code String}
  * @param resent whether the request was sent more than once, so that an earlier copy may have run
- * @param acks how many replicas confirmed this write and all earlier ones on its connection; -1 if not asked
+ * @param acks how many replicas confirmed all writes of the connection so far; -1 if none were asked
  */
 public record Reply(String code, List<Object> values, boolean resent, int acks) {
 
-    /** The code of the answer for a server that was not asked, since it has nothing that concerns the call. */
+    /** The code of the answer of a server that was not asked, since the call does not concern it. */
     public static final String UNASKED = "UNASKED";
 
     public Reply {
@@ -29,9 +29,7 @@ public record Reply(String code, List<Object> values, boolean resent, int acks) 
         this(code, values, resent, -1);
     }
 
-    /**
-     * Reads a code and numbers, with a space before each number; null if the text is of another form, or has no number.
-     */
+    /** Reads a code and at least one number, separated by spaces; null if the text has another form. */
     @Nullable
     public static Reply ofWords(String text, boolean resent) {
         int end = text.indexOf(' ');
@@ -53,12 +51,12 @@ public record Reply(String code, List<Object> values, boolean resent, int acks) 
         return new Reply(code, values, resent);
     }
 
-    /** A copy for a request of which an earlier copy may have run. */
+    /** A copy of the reply with {@link #resent} set. */
     public Reply resentOnce() {
         return new Reply(code, values, true, acks);
     }
 
-    /** A copy with the number of replicas that confirmed. */
+    /** A copy of the reply with the number of replicas that confirmed. */
     public Reply confirmedBy(long replicas) {
         return new Reply(code, values, resent, (int) Math.min(Integer.MAX_VALUE, replicas));
     }
@@ -74,8 +72,8 @@ public record Reply(String code, List<Object> values, boolean resent, int acks) 
     }
 
     /**
-     * The server's time in µs, the value that the heads of the scripts call {@code now}; 0 if the reply has none. The
-     * code determines which value that is.
+     * The server's time in µs; 0 if the reply has none. The heads of the scripts call this value {@code now}; its index
+     * depends on the code.
      */
     public long now() {
         int index =

@@ -1,16 +1,15 @@
 package io.github.redislocks.redis;
 
 /**
- * The purpose of a call, and the attempt that makes it. A {@link SingleServer} sends the call's script and ignores the
- * request. A quorum does not use that script: it asks its masters for votes instead, and derives its questions from the
- * request.
+ * The purpose of a call, and the attempt that makes it. A {@link SingleServer} ignores the request and sends the call's
+ * script. A quorum ignores the script: it asks its masters for votes, with questions derived from the request.
  *
  * <p>An attempt is one call that wants a lock, and has a number that is unique in its client. The owner is the id in
  * Redis of the thread, handle or residence.
  */
 public sealed interface Request {
 
-    /** Whether the request may give the lock or a place. */
+    /** Whether the request may get the lock or a place in the queue. */
     default boolean wantsLock() {
         return false;
     }
@@ -37,7 +36,7 @@ public sealed interface Request {
         /** The lease, in ms. */
         long leaseMillis();
 
-        /** How long, in ms, a place that is taken if the lock is busy lasts; 0 to take none. */
+        /** How long a place in the queue lasts, in ms, if the lock is busy; 0 to take no place. */
         long claimMillis();
 
         @Override
@@ -46,27 +45,28 @@ public sealed interface Request {
         }
     }
 
-    /** A request that prolongs a hold, for a lease from now on. */
+    /** A request that prolongs a hold: it gives the hold a new lease from now on. */
     sealed interface Keeping extends OfAttempt {
 
         /** The lease, in ms. */
         long leaseMillis();
     }
 
-    /** A request that ends the attempt, its hold and its place. */
+    /** A request that ends the attempt, with its hold and its place. */
     sealed interface Ending extends OfAttempt {}
 
     /**
      * Acquires the lock if it is free.
      *
-     * @param lastLostAttempt the highest attempt of the client whose hold was lost after the caller had it, or 0
+     * @param lastLostAttempt the number of the latest attempt of the client whose hold was lost after its caller got
+     *     the lock; 0 if there is none
      */
     record Acquire(String owner, long attempt, long leaseMillis, long claimMillis, long lastLostAttempt)
             implements Wanting {}
 
     /**
-     * Asks again for a waiting attempt. If the attempt has been granted the lock already, Redis keeps the hold for
-     * {@code claimMillis} from this request on, and not for a full lease: the client may be gone.
+     * Asks for a waiting attempt whether it got the lock. If it did, the hold lasts for {@code claimMillis} from this
+     * request on, not for a full lease, since the client may end before it reads the reply.
      */
     record Heartbeat(String owner, long attempt, long claimMillis) implements Wanting {
 
@@ -87,23 +87,24 @@ public sealed interface Request {
     /**
      * Counts a re-entry of a hold.
      *
-     * @param countBefore the count that Redis should have, so that a repeated call counts once; 0 to count locally only
+     * @param countBefore the count that Redis has before this call, so that a repeated call counts once; 0 if only the
+     *     client counts
      */
     record Reenter(String owner, long attempt, long leaseMillis, int countBefore) implements Keeping {}
 
     record Release(String owner, long attempt) implements Ending {}
 
     /**
-     * Ends an attempt that does not want the lock any more.
+     * Ends an attempt that no longer wants the lock.
      *
-     * @param returned whether the caller had the attempt's hold
+     * @param returned whether the caller got the lock
      */
     record Leave(String owner, long attempt, boolean returned) implements Ending {}
 
-    /** Ends the hold of an attempt without its owner. */
+    /** Ends the hold of an attempt, on behalf of somebody other than its owner. */
     record Force(String owner, long attempt) implements Request {}
 
-    /** Requests that a quorum sends to each of its masters unchanged; the reply of a majority counts. */
+    /** Requests that a quorum sends to each of its masters unchanged. The reply of a majority counts. */
     enum Plain implements Request {
         CHECK,
         LOCKED,
@@ -112,15 +113,15 @@ public sealed interface Request {
         RELEASE_INNER
     }
 
-    /** Requests that need a single server, which has the queue of waiters. */
+    /** Requests that a quorum does not know, since only a single server has the queue of waiters. */
     enum OfOneServer implements Request {
         /** Takes a free lock. */
         TAKE(true),
-        /** Takes several locks, all or none. */
+        /** Takes several free locks, all or none. */
         TAKE_ALL(true),
-        /** Queues for the lock after a wait in a Condition. */
+        /** Takes a place in the queue after a wait in a Condition. */
         REJOIN(true),
-        /** Renews several locks, for a lease from now on. */
+        /** Renews several holds: each gets a new lease from now on. */
         RENEW_ALL(false),
         /** All other requests. */
         OTHER(false);

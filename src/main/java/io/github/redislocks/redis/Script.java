@@ -10,8 +10,7 @@ import java.util.HexFormat;
 
 /**
  * A Lua script of the library: its name, its source, and the SHA-1 digest by which Redis finds it. A line
- * {@code --@include other} in a script is replaced by the file {@code other.lua}, so that code that several scripts
- * share is written once.
+ * {@code --@include other} in a script is replaced by the file {@code other.lua}, which several scripts may share.
  */
 public final class Script {
 
@@ -42,18 +41,18 @@ public final class Script {
         return sha1;
     }
 
-    /** The digest as it is sent; must not be changed. */
+    /** The digest as it is sent. Callers must not change the array. */
     public byte[] digest() {
         return digest;
     }
 
-    /** Reads {@code name.lua} from the folder {@code lua} in the package of {@code owner}. */
+    /** Reads {@code name.lua} from the folder {@code lua} beside the class {@code owner}. */
     public static Script load(Class<?> owner, String name) {
         String source = read(owner, name);
         return new Script(name, source, sha1(source));
     }
 
-    /** A script with the same name and another source. */
+    /** Makes a script with the same name and another source. */
     public Script rewritten(String other) {
         return new Script(name, other, sha1(other));
     }

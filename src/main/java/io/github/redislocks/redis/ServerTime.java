@@ -3,15 +3,16 @@ package io.github.redislocks.redis;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * An estimate of the time of a Redis server, from the last reply that contained it, and counted from when that request
- * was sent. So the estimate is ahead of the server's clock by at most a round trip, and never behind it, unless a clock
- * was set.
+ * An estimate of a server's time. The last reply with the server's time gives that time to the moment at which the
+ * request was sent. So the estimate is ahead of the server's clock by a round trip at most, and never behind it, unless
+ * a clock was set.
  */
 public final class ServerTime {
 
     /**
-     * The last known time (0 if none is known), and when the request was sent that brought it. Replies to earlier
-     * requests do not count.
+     * The last known time, and when the request was sent whose reply had it. Replies to earlier requests do not count.
+     *
+     * @param micros 0 if no time is known
      */
     private record Seen(long micros, long sentNanos) {}
 
@@ -20,7 +21,7 @@ public final class ServerTime {
     private final ReentrantLock writing = new ReentrantLock();
     private volatile Seen seen = new Seen(0, Long.MIN_VALUE);
 
-    /** Notes the server's time if the reply has it. */
+    /** Notes the server's time if the reply contains it. */
     public void saw(Reply reply, long sentNanos) {
         if (isNews(reply, sentNanos)) {
             writing.lock();
@@ -41,7 +42,7 @@ public final class ServerTime {
                 && reply.now() != 0;
     }
 
-    /** Forgets the time, since requests now go to another server with another clock. */
+    /** Forgets the time: requests now go to another server, which has another clock. */
     public void forget(long now) {
         writing.lock();
         try {
@@ -52,8 +53,8 @@ public final class ServerTime {
     }
 
     /**
-     * The server time until which a request may have an effect: its caller waits no longer than that. While no server
-     * time is known the result is 0, so that the request is late in any case, and the reply has the time.
+     * The deadline of a request: the server's time at the end of the request's timeout. The deadline is 0 if the
+     * server's time is unknown. Such a request is late in any case, and its reply has the time.
      */
     public long notAfterMicros(long now, long timeoutNanos) {
         Seen last = seen;

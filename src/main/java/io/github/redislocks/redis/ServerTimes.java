@@ -5,12 +5,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
-/** The estimated times of all servers that a client uses; each server has a clock of its own. */
+/** The estimated times of all servers that a client uses. Each server has its own clock. */
 public final class ServerTimes {
 
     private final Clock clock;
     private final ConcurrentMap<String, ServerTime> byServer = new ConcurrentHashMap<>();
-    /** Replies to requests that were sent before this time do not count. */
+    /** Replies do not count if their requests were sent before this time. */
     private volatile long forgottenNanos = Long.MIN_VALUE;
 
     public ServerTimes(Clock clock) {
@@ -33,7 +33,7 @@ public final class ServerTimes {
         of(server).saw(reply, sentNanos);
     }
 
-    /** Forgets all times from requests that were sent before now, and servers that may be gone. */
+    /** Forgets all servers and their times. Replies to earlier requests no longer count. */
     public void forget(long now) {
         forgottenNanos = now;
         byServer.clear();
@@ -44,25 +44,24 @@ public final class ServerTimes {
         return byServer.size();
     }
 
-    /** Makes the deadline of a call that is sent at the given time with the given timeout. */
+    /** Makes the deadline of a call from the time at which it is sent and its timeout. */
     public Date date(long sentNanos, long timeoutNanos) {
         return new Date(sentNanos, timeoutNanos);
     }
 
     /**
-     * The deadline of one call, by the clock of the server to which it was sent last. That server is also the one that
-     * replies.
+     * The deadline of one call, by the clock of the server to which the call was sent last. That server also replies.
      */
     public final class Date implements Call.NotAfter {
 
         private long sentNanos;
         private long timeoutNanos;
-        /** The latest deadline that was sent to {@code server}, the last server. */
+        /** The latest deadline that was sent to {@code server}, which is the server to which the call was sent last. */
         private long micros;
 
         /**
-         * When the call was sent last. This may be later than its start: the call may have waited, or another server
-         * may have redirected it.
+         * When the call was sent last. The call may have started earlier, and waited for a server or been redirected
+         * since.
          */
         private long lastNanos;
 
@@ -83,22 +82,22 @@ public final class ServerTimes {
             return now;
         }
 
-        /** Until when a copy of the call may run on a server, by that server's clock; 0 if none was sent to it. */
+        /** Until when a copy of the call may run on a server, by that server's clock; 0 if no copy was sent there. */
         public long mayRunUntilMicros(String on) {
             return on.equals(server) ? micros : 0;
         }
 
         /**
-         * Whether, on the server to which this call was sent last, a copy of this call may run later than any copy of
-         * the other call.
+         * Whether a copy of this call may run later than every copy of the other call, on the server to which this call
+         * was sent last.
          */
         public boolean mayRunLongerThan(@Nullable Date other) {
             return other == null || mayRunUntilMicros(server) > other.mayRunUntilMicros(server);
         }
 
         /**
-         * Notes the time of the server that replied. If the call was late, the rest of its time becomes its timeout, so
-         * that it can be sent again.
+         * Notes the server's time. If the call was late, the time that is left becomes its timeout, for sending it
+         * again.
          */
         @Override
         public void saw(Reply reply) {

@@ -3,8 +3,8 @@ package io.github.redislocks.redis;
 import java.util.List;
 
 /**
- * Access to one server. The commands other than scripts, which the code for Sentinel and clusters needs, are sent by
- * {@link #ask}.
+ * The port to one server. {@link #ask} sends commands that are no scripts: the code for Sentinels and clusters needs
+ * them.
  */
 public interface SingleServer extends Redis {
 
@@ -13,10 +13,11 @@ public interface SingleServer extends Redis {
 
     /**
      * Sends commands in one pipeline, on the connection of {@link #runAll}, and returns their replies. A reply is a
-     * {@code String}, a {@code Long}, null, or a list of these; a map is a list of keys and values by turns.
+     * {@code String}, a {@code Long}, null, or a list of replies. A map is a list in which each key is followed by its
+     * value.
      *
-     * @param what the name of the commands in messages
-     * @throws RedisException as {@link #run}; a refusal if the server refuses one of the commands
+     * @param what the name of the commands in error messages
+     * @throws RedisException as {@link #run} does; {@code Refused} if the server refuses one of the commands
      */
     List<Object> ask(String what, List<List<String>> commands, long timeoutNanos);
 
@@ -27,8 +28,8 @@ public interface SingleServer extends Redis {
     List<Outcome> runAllAsking(List<Call> calls, long timeoutNanos);
 
     /**
-     * Makes the connection of {@link #runAll} in the background, unless it exists. Otherwise the first renewal might
-     * not connect, if the server accepts no more clients by then.
+     * Starts to make the connection of {@link #runAll}, unless it exists. A server that accepts no more clients later
+     * would otherwise prevent the first renewal.
      */
     void openLane(long timeoutNanos);
 }

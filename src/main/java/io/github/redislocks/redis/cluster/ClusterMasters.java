@@ -22,42 +22,43 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The current masters of a cluster, and the connections to each of them.
+ * The current masters of a cluster, and the connections to each master.
  *
- * <p>When a slot goes to a node that was no master before, the new master may not have all writes that the old one
- * confirmed. So these steps happen in this order: calls for the slot wait; connections to masters that have lost all
- * their slots are closed, so that calls under way fail as unanswered and subscriptions break; the listener runs; calls
- * go to the new master.
+ * <p>A node that becomes the master of a slot, and was no master before, may lack writes that the old master confirmed.
+ * So a change of masters has four steps. First, calls for the slot wait. Second, the connections to masters that have
+ * lost all slots are closed: calls under way fail as unanswered, and subscriptions break. Third, the listener runs.
+ * Fourth, calls go to the new master.
  */
 public final class ClusterMasters implements AutoCloseable {
 
-    /** How long the connections to an importing node stay open after the last call. */
+    /** How long the connections to an importing node, to which a slot is being moved, stay open after the last call. */
     public static final long KEPT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     /** The master of each slot, and the connections to each master. */
     private record Routing(SlotMap slots, Map<ClusterNode, SingleServer> servers) {}
 
-    /** The connections to a node that imports a slot, and when a call was last sent to it. */
+    /** The connections to an importing node, and when a call was last sent to the node. */
     private record Importer(SingleServer server, long askedNanos) {}
 
     private final String cluster;
     private final Servers servers;
     private final ClusterWatch watch;
     private final LongSupplier nanoTime;
-    /** The nodes to which a slot is being moved and that have no slots yet. */
+    /** The importing nodes that have no slots yet. */
     private final ConcurrentMap<Address, Importer> importers = new ConcurrentHashMap<>();
 
     private volatile Routing routing = new Routing(SlotMap.UNKNOWN, Map.of());
     private volatile Runnable onMoved = () -> {};
     private volatile boolean closed;
-    /** New masters to which no call goes yet, since the listener failed; it runs again with the next slot map. */
+    /**
+     * New masters to which no call goes yet, since the listener threw. The listener runs again with the next slot map.
+     */
     private Set<ClusterNode> unannounced = Set.of();
 
     /**
-     * Makes the masters of a cluster that is not watched yet.
+     * Makes the masters of a cluster. The watch is not started yet.
      *
-     * @param nanoTime the clock by which connections to the target of a slot migration are closed once no call uses
-     *     them
+     * @param nanoTime the clock for {@link #KEPT_NANOS}
      */
     public ClusterMasters(
             String cluster, Servers servers, Function<Consumer<SlotMap>, ClusterWatch> watch, LongSupplier nanoTime) {
@@ -71,7 +72,7 @@ public final class ClusterMasters implements AutoCloseable {
         watch.start();
     }
 
-    /** The cluster's name in messages. */
+    /** The name of the cluster in messages. */
     public String cluster() {
         return cluster;
     }
@@ -80,7 +81,7 @@ public final class ClusterMasters implements AutoCloseable {
         onMoved = listener;
     }
 
-    /** Uses a new slot map. Called by one thread at a time, and not after the watch is closed. */
+    /** Uses a new slot map. Called by one thread at a time, and no longer once the watch is closed. */
     private void use(SlotMap slots) {
         Routing before = routing;
         Set<ClusterNode> owners = slots.owners();
@@ -95,7 +96,7 @@ public final class ClusterMasters implements AutoCloseable {
         }
         Map<ClusterNode, SingleServer> gone = new HashMap<>(before.servers);
         gone.keySet().removeAll(owners);
-        // Slots of a dead master may have gone, without their keys, to a master that has been there all the time.
+        // An old master may have taken over slots of a dead master, without their keys.
         boolean orphaned = gone.values().stream().anyMatch(server -> watch.isTroubled(server.address()));
         Set<ClusterNode> barred = new HashSet<>(unannounced);
         if (!before.servers.isEmpty()) {
@@ -116,7 +117,8 @@ public final class ClusterMasters implements AutoCloseable {
         }
         dropAbandoned(nanoTime.getAsLong());
         if (moved) {
-            // If the listener throws, it runs again with the next slot map, and no call goes to these masters before.
+            // If the listener throws, no call goes to the new masters until the next slot map, with which the listener
+            // runs again.
             onMoved.run();
         }
         routing = new Routing(slots, current);
@@ -136,12 +138,12 @@ public final class ClusterMasters implements AutoCloseable {
         return new ArrayList<>(routing.servers.values());
     }
 
-    /** The slot in which a key lies. */
+    /** The slot of a key. */
     public int slotOf(String key) {
         return servers.slotOf(key);
     }
 
-    /** The master of a slot; waits until one is known, and throws at the deadline. */
+    /** The master of a slot. Waits until it is known, and throws at the deadline. */
     public SingleServer owner(int slot, long deadline) {
         while (true) {
             SingleServer server = owner(slot);
@@ -155,7 +157,7 @@ public final class ClusterMasters implements AutoCloseable {
         }
     }
 
-    /** The master of a slot, or null if none is known. */
+    /** The master of a slot, or null if it is unknown. */
     @Nullable
     public SingleServer owner(int slot) {
         Routing now = routing;
@@ -163,7 +165,7 @@ public final class ClusterMasters implements AutoCloseable {
         return owner == null ? null : now.servers.get(owner);
     }
 
-    /** The connections to the node to which a slot is being moved. */
+    /** The connections to an importing node. Makes them if there are none. */
     public SingleServer importer(Address node) {
         for (Map.Entry<ClusterNode, SingleServer> known : routing.servers.entrySet()) {
             if (known.getKey().address().equals(node)) {
@@ -182,10 +184,7 @@ public final class ClusterMasters implements AutoCloseable {
         return importer;
     }
 
-    /**
-     * Closes the connections to importing nodes to which no call has gone for {@link #KEPT_NANOS}: no slot is being
-     * moved there now.
-     */
+    /** Closes the connections to importing nodes to which no call has gone for {@link #KEPT_NANOS}. */
     private void dropAbandoned(long now) {
         importers.forEach((node, importer) -> {
             if (now - importer.askedNanos > KEPT_NANOS && importers.remove(node, importer)) {
@@ -194,7 +193,7 @@ public final class ClusterMasters implements AutoCloseable {
         });
     }
 
-    /** Notes a server's own reply that it does not have a slot. */
+    /** Notes that a server itself has replied that it does not have a slot. */
     public void denied(int slot, SingleServer server) {
         Routing now = routing;
         ClusterNode owner = now.slots.owner(slot);

@@ -2,5 +2,5 @@ package io.github.redislocks.redis.cluster;
 
 import io.github.redislocks.redis.Address;
 
-/** A node of a cluster. Two nodes are the same only if both id and address are the same. */
+/** A node of a cluster. Two nodes are equal only if both their ids and their addresses are equal. */
 public record ClusterNode(String id, Address address) {}

@@ -23,14 +23,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 
 /**
- * The Redis of a cluster: each call goes to the master that has the slot of the call's first key.
+ * A cluster as one Redis: each call goes to the master that has the slot of the call's first key.
  * {@link RedirectedCall} describes how a call finds its master while slots move.
  *
- * <p>What happens when a slot goes to a node that was no master before is described in {@link ClusterMasters}.
+ * <p>{@link ClusterMasters} describes what happens when a new master takes over a slot.
  */
 public final class ClusterRedis implements Redis {
 
-    /** How often a call of a batch is sent, at most. */
+    /** The most nodes to which a call of a batch is sent, one after the other. */
     private static final int BATCH_TRIPS = 3;
 
     private final String address;
@@ -52,7 +52,7 @@ public final class ClusterRedis implements Redis {
         watches = new NodeWatches(masters::all, threads, timeoutNanos);
     }
 
-    /** Starts to ask the nodes; does not wait for a reply. */
+    /** Starts to ask the nodes about their slots, without waiting for a reply. */
     public ClusterRedis start() {
         masters.start();
         return this;
@@ -93,8 +93,8 @@ public final class ClusterRedis implements Redis {
     }
 
     /**
-     * Sends redirected calls on at once, but does not wait for a slot that is being moved, since then the other calls
-     * of the batch would wait too.
+     * Sends redirected calls to the next node at once. Does not wait for a slot that is being moved, since the other
+     * calls of the batch would wait, too.
      */
     @Override
     public List<Outcome> runAll(List<Call> calls, long timeoutNanos) {
@@ -150,7 +150,7 @@ public final class ClusterRedis implements Redis {
         }
     }
 
-    /** Runs the first batch in this thread and the others on threads of their own; returns when all are done. */
+    /** Runs the first batch on the calling thread and the others on separate threads. Returns when all are done. */
     private void atOnce(List<Runnable> batches) {
         List<CompletableFuture<Void>> others = new ArrayList<>();
         for (Runnable batch : batches.subList(Math.min(1, batches.size()), batches.size())) {
@@ -167,8 +167,8 @@ public final class ClusterRedis implements Redis {
     }
 
     /**
-     * Subscribes at another node each time, so that a hanging node is not used again at once. The node that publishes
-     * is the last choice.
+     * Subscribes at another node each time, so that a node that hangs is not used twice in a row. The master of the
+     * channel's slot, to which messages are published, is the last choice.
      */
     @Override
     public Subscription subscribe(String channel, long timeoutNanos) {
@@ -196,7 +196,7 @@ public final class ClusterRedis implements Redis {
         }
     }
 
-    /** Each master reports the keys that renewals read there, by a subscription of its own. */
+    /** Subscribes at each master, since each master reports only keys that were read there. */
     @Override
     public Subscription watch(String channel, Watcher watcher, long timeoutNanos) {
         Subscription subscription = subscribe(channel, timeoutNanos);
@@ -209,7 +209,7 @@ public final class ClusterRedis implements Redis {
         long deadline = System.nanoTime() + timeoutNanos;
         SingleServer server = masters.owner(masters.slotOf(channel), deadline);
         if (masters.isTroubled(server.address())) {
-            // Publish by a node that answers, since every node forwards a message to all nodes.
+            // Publish at a node that answers: every node forwards a message to all nodes.
             server = masters.all().stream()
                     .filter(other -> !masters.isTroubled(other.address()))
                     .findFirst()

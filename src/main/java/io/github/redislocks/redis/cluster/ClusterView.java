@@ -11,31 +11,32 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The view that one node has of its cluster.
+ * A cluster as one of its nodes sees it.
  *
  * @param claims the ranges of slots and their masters
- * @param addresses the addresses of all nodes that have slots, replicas included
- * @param ids the ids of all nodes, those without slots and those that failed included
+ * @param addresses the addresses of all masters with slots and of their replicas
+ * @param ids the ids of all nodes, also of nodes without slots and of failed nodes
  */
 public record ClusterView(List<Claim> claims, Set<Address> addresses, Set<String> ids) {
 
     /**
-     * A range of slots, the master that has it, and the master's epoch. Of two claims to a slot, the one with the
-     * greater epoch is right.
+     * A range of slots, the master that claims to have it, and the epoch of that master. Of two claims to a slot, the
+     * claim with the greater epoch is right.
      */
     public record Claim(int first, int last, ClusterNode owner, long epoch) {}
 
-    /** The format of a text for people, which Jedis before 8 leaves in the reply to CLUSTER NODES in RESP3. */
+    /** The prefix by which RESP3 marks a text for people. Jedis before 8 leaves it in the reply to CLUSTER NODES. */
     private static final String FORMAT = "txt:";
 
     private static final int ID = 0;
     private static final int EPOCH = 6;
 
     /**
-     * Reads the replies to CLUSTER NODES, which has the epochs, and to CLUSTER SLOTS, which has the addresses that
-     * clients should use.
+     * Reads a node's replies.
      *
-     * @param asked the address of the node that replied, used for a node that does not know its own address
+     * @param asked the address of the node that replied, for nodes whose address it does not know
+     * @param nodes the reply to CLUSTER NODES, which has the epochs
+     * @param slots the reply to CLUSTER SLOTS, which has the addresses for clients
      */
     public static ClusterView of(Address asked, Object nodes, Object slots) {
         Map<String, Long> epochs = epochs(text(nodes));
@@ -55,7 +56,7 @@ public record ClusterView(List<Claim> claims, Set<Address> addresses, Set<String
         return new ClusterView(claims, addresses, epochs.keySet());
     }
 
-    /** Whether this is a view of the cluster that has these nodes. */
+    /** Whether this view shares a node with the given ones, so that they belong to one cluster. */
     public boolean isOf(Set<String> nodes) {
         return !Collections.disjoint(ids, nodes);
     }
@@ -72,10 +73,7 @@ public record ClusterView(List<Claim> claims, Set<Address> addresses, Set<String
         return epochs;
     }
 
-    /**
-     * Whether this host stands for a node that does not know its own host: then it is the host of the node that
-     * replied.
-     */
+    /** Whether this text stands for an unknown host: then the node has the host of the node that replied. */
     static boolean isUnknown(String host) {
         return host.isEmpty() || host.equals("?");
     }

@@ -21,15 +21,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Asks the nodes of a cluster, one after the other, which master has which slots: once a second, more often while a
- * node does not answer calls, and at once when a call was redirected. If a reply takes long and a call waits for it,
- * the next node is asked too.
+ * node does not answer calls, and at once after a redirected call. If a reply takes long while a call waits for it, the
+ * watch asks the next node as well.
  */
 public final class ClusterWatch extends TopologyWatch<ClusterView> {
 
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** How long a reply may take before the next node is asked. */
+    /** How long a reply may take before the watch asks the next node as well. */
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** Each time this many questions have been asked, one goes to the next node even if that node failed last time. */
+    /** After this number of questions, one question goes to the next node even if that node failed last time. */
     private static final int TURNS_PER_FAILED = 4;
 
     private static final List<List<String>> NODES_AND_SLOTS =
@@ -40,12 +40,12 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     /** Addresses of nodes that did not answer their last call. */
     private final Set<String> troubled = ConcurrentHashMap.newKeySet();
 
-    /** The current slot map; this and the fields below are guarded by the lock. */
+    /** The current slot map. The lock guards this field and the fields below. */
     private SlotMap slots = SlotMap.UNKNOWN;
 
     private @Nullable Address preferred;
     private int turn;
-    /** Whether the last node that was asked did not reply, or replied for another cluster. */
+    /** Whether the last question got no usable reply: none, or the view of another cluster. */
     private boolean failed;
     /** Whether a call waits for a reply. */
     private boolean wanted;
@@ -54,8 +54,8 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
 
     /**
      * @param timeoutNanos how long to wait for a reply
-     * @param onNews called for each change, by one thread at a time, under the lock of the watch; if it throws, it is
-     *     called again
+     * @param onNews called with each new slot map, by one thread at a time that holds the lock of the watch; called
+     *     again if it throws
      */
     public ClusterWatch(
             List<Address> seeds, Servers servers, long timeoutNanos, Consumer<SlotMap> onNews, Threads threads) {
@@ -64,7 +64,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         this.onNews = onNews;
     }
 
-    /** Notes whether a node answers calls; while one does not, the nodes are asked more often. */
+    /** Notes whether a node answers calls. While a node does not, the watch asks more often. */
     public void troubled(String address, boolean now) {
         if (now) {
             if (troubled.add(address)) {
@@ -80,7 +80,8 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /**
-     * Notes the reply of a slot's master that it does not have the slot, and asks that node next for the new master.
+     * Notes that a slot's master has replied that it does not have the slot. That node is asked next, since it names
+     * the new master.
      */
     public void denied(int slot, ClusterNode owner) {
         lock.lock();
@@ -93,7 +94,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /**
-     * Asks at once and waits for the next reply, at most until {@code deadline}. An interrupt does not end the wait;
+     * Asks at once, and waits for the next reply, until {@code deadline} at most. An interrupt does not end the wait;
      * its flag is set again.
      */
     public void awaitNews(long deadline) {
@@ -118,7 +119,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /**
-     * Makes the exception for a call whose slot has no known master. Its cause is a refusal if every node has refused.
+     * Makes the exception for a call whose slot has no known master. The cause is a refusal if every node has refused.
      */
     public RedisException.Unanswered troubles() {
         return troubles(
@@ -128,8 +129,8 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /**
-     * The node that redirected a call, if there is one. Otherwise the next node that replied last time, and now and
-     * then the next node in any case.
+     * Chooses a node that redirected a call, if there is one. Otherwise chooses the next node that replied last time;
+     * now and then, chooses the next node in any case.
      */
     @Override
     @Nullable
@@ -156,8 +157,8 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /**
-     * Asks for the epochs before the owners: otherwise an old owner could come with a new epoch, and would be believed
-     * permanently.
+     * Asks for the epochs before the owners of the slots. In the other order, an old owner could come with a new epoch,
+     * and would be believed for ever.
      */
     @Override
     protected ClusterView ask(Observer<ClusterView> node) {
@@ -170,21 +171,21 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     protected String use(Observer<ClusterView> from, ClusterView view, long now) {
         troubled.remove(from.address.toString());
         SlotMap base = base(view, now);
-        // A reply that cannot be used counts as no reply: the next node is asked soon.
+        // An unusable reply counts as no reply: the next node is asked soon.
         failed = base == null;
         SlotMap changed = base == null
                 ? slots
                 : base.with(view, owner -> isTroubled(owner.address().toString()));
         if (changed != slots && !isClosed()) {
-            // Call the listener before the field is set: if it throws, the next reply calls it again.
+            // Call the listener before `slots` is set: if the listener throws, it is called again with the next reply.
             onNews.accept(changed);
             slots = changed;
             Set<Address> known = new LinkedHashSet<>(view.addresses());
             known.addAll(seeds);
             keep(known);
         }
-        // Do this after each reply, not only when the map has changed: a call to a master that is gone may fail later,
-        // and note that master as troubled again.
+        // Remove nodes that are no masters, after each reply: a call to a former master may fail late, and add it
+        // again.
         troubled.retainAll(
                 slots.owners().stream().map(owner -> owner.address().toString()).collect(Collectors.toSet()));
         wanted = false;
@@ -195,9 +196,10 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
     }
 
     /**
-     * The map to which the claims of a view are added. This is the current map if the view shares a node with it. It is
-     * an empty map if this client now changes to the view's cluster: most seeds name that cluster, and no node of the
-     * current one replies. It is null if the view cannot be used.
+     * The map to which the claims of a view are added. This is the current map if the view shares a node with it.
+     * Otherwise the view is of another cluster. If most seeds name that cluster, and no node of the current cluster
+     * replies, the client changes to it: the result is an empty map. Else the result is null: the view must not be
+     * used.
      */
     private @Nullable SlotMap base(ClusterView view, long now) {
         Set<String> known = slots.owners().stream().map(ClusterNode::id).collect(Collectors.toSet());
@@ -225,7 +227,10 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
         return SlotMap.UNKNOWN;
     }
 
-    /** How many seeds name the cluster of a view, or do not reply and are nodes of that cluster. */
+    /**
+     * The number of seeds that name the cluster of a view. A seed that does not reply counts if it is a node of that
+     * cluster.
+     */
     public static long votes(ClusterView of, List<Address> seeds, Map<Address, ClusterView> said) {
         return seeds.stream()
                 .filter(seed -> {
@@ -235,7 +240,7 @@ public final class ClusterWatch extends TopologyWatch<ClusterView> {
                 .count();
     }
 
-    /** The nodes of one cluster: of the seeds that name a cluster, the first in the URI decides. */
+    /** The nodes of the cluster that the first seed with a reply names. */
     private static Set<String> first(List<Address> seeds, Map<Address, ClusterView> said) {
         return seeds.stream()
                 .flatMap(seed -> Stream.ofNullable(said.get(seed)))

@@ -17,17 +17,18 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Watches the masters of a cluster for changes to the keys that renewals have read there. A node reports such changes
- * only on one of its own connections, so each master with held locks has one more subscription, which a thread reads.
+ * only on its own connections, so there is a subscription, with a thread that reads it, for each master with held
+ * locks.
  *
- * <p>Only a renewal opens the subscription. When it opens, and when it breaks, the watcher learns that any key may have
- * changed. Then all holds are renewed, which makes the node watch their keys again, or opens the next subscription. A
- * master that has left the cluster gets no renewals, so its watch ends by itself.
+ * <p>Only a renewal opens a subscription. When a subscription opens or breaks, the watcher learns that any key may have
+ * changed. Then all holds are renewed, so that the node watches their keys again or the next subscription opens. A
+ * master that has left the cluster gets no renewals, so its subscription is not opened again.
  */
 final class NodeWatches {
 
     /**
-     * The least time between two tries for one node, and between two pings; and how long a subscription must last to
-     * count as sound.
+     * The least time between two tries to subscribe at one node, and between two pings. Also the time that a
+     * subscription must last to count as sound.
      */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -43,14 +44,15 @@ final class NodeWatches {
         this.timeoutNanos = timeoutNanos;
     }
 
-    /** Starts to watch the keys that renewals read. All holds are renewed once for this. */
+    /** Starts to watch the keys that renewals read. All holds are renewed once, so that their keys are read. */
     void start(Redis.Watcher wanted) {
         watcher = wanted;
         wanted.changed(null);
     }
 
     /**
-     * Watches a master to which a renewal goes. Does not wait. If the watch cannot start, the renewal does not fail.
+     * Watches a master to which a renewal goes, without waiting. If the watch cannot start, the renewal goes on all the
+     * same.
      */
     void want(SingleServer server) {
         Redis.Watcher wanted = watcher;
@@ -69,7 +71,7 @@ final class NodeWatches {
 
         private final SingleServer server;
         private final IoThreads reader;
-        /** Whether a thread reads. Set and cleared by that thread. */
+        /** Whether a thread reads the subscription. */
         private final AtomicBoolean reading = new AtomicBoolean();
 
         private final AtomicLong triedNanos = new AtomicLong(System.nanoTime() - PAUSE_NANOS);
@@ -82,7 +84,10 @@ final class NodeWatches {
             this.reader = new IoThreads(threads.factory("watch-" + server.address()));
         }
 
-        /** Pings an open subscription, or starts a thread that opens one; each at most once in {@link #PAUSE_NANOS}. */
+        /**
+         * Pings the open subscription, or starts a thread that opens one. Does each at most once in
+         * {@link #PAUSE_NANOS}.
+         */
         void want(Redis.Watcher watcher) {
             long now = System.nanoTime();
             Redis.Subscription open = subscription;
@@ -123,8 +128,9 @@ final class NodeWatches {
         }
 
         /**
-         * Ends the reading. If the subscription broke at once, only the next renewal opens another, so that
-         * subscriptions and renewals do not cause each other.
+         * Called when the thread stops reading. If the subscription lasted for some time, notifies the watcher, so that
+         * all holds are renewed and the next subscription opens. If it broke at once, the next subscription waits for
+         * the next regular renewal, so that subscriptions and renewals do not cause each other.
          */
         private void stopped(Redis.Watcher watcher) {
             boolean wasOpen = subscription != null;

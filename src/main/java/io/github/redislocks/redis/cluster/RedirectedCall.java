@@ -13,8 +13,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call to a cluster, which goes from node to node until one runs it or its time is over. A node that redirects or
- * refuses a call in one of these ways has not run it, so the call can safely go on:
+ * A call to a cluster. It goes from node to node until one runs it or its time is over. These replies and failures show
+ * that the node has not run the call, so that the call can safely go to another node:
  *
  * <pre>
  * MOVED          another node has the slot      ask for the slot's master, and send it there
@@ -28,7 +28,7 @@ public final class RedirectedCall {
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final int LONGEST_PAUSE = 8;
-    /** How long a call waits until a node names a master of its slot. */
+    /** How long a call waits, before each further try, for a node to name the master of its slot. */
     private static final long NEWS_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final ClusterMasters masters;
@@ -62,7 +62,7 @@ public final class RedirectedCall {
         return Math.max(1, deadline - System.nanoTime());
     }
 
-    /** The server to which to send the call now. Throws if no master of the slot is known by the deadline. */
+    /** The server to which to send the call next. Throws if no master of the slot is known by the deadline. */
     public SingleServer next() {
         SingleServer to = importer;
         asking = to != null;
@@ -80,12 +80,12 @@ public final class RedirectedCall {
         return to;
     }
 
-    /** Whether the next node runs the call only after ASKING. */
+    /** Whether the next node needs an ASKING before the call. */
     public boolean isAsking() {
         return asking;
     }
 
-    /** Notes the outcome of sending the call to one node; returns true if the call is done. */
+    /** Notes the outcome at one node. Returns true if the call is done. */
     public boolean settle(Outcome of) {
         RedisException failure = of.failure();
         SingleServer from = server;
@@ -98,7 +98,7 @@ public final class RedirectedCall {
         return done;
     }
 
-    /** Completes the call with the failure that no master of the slot is known. */
+    /** Completes the call with a failure: no master of the slot is known. */
     public void fail(RedisException nobody) {
         outcome = Outcome.of(nobody);
         turnedAway = false;
@@ -128,28 +128,28 @@ public final class RedirectedCall {
                 importer = masters.importer(complete(target, from));
             }
             boolean again = moved || passing || importer != null;
-            // Note that a copy may have run: a refusal of the second copy says nothing about the first.
+            // Note that a copy may have run: if the next copy is refused, that says nothing about this copy.
             resent |= again && failure instanceof RedisException.Unanswered;
             return again;
         }
         return failure instanceof RedisException.Unanswered lost && !lost.sent() && masters.owner(slot) != from;
     }
 
-    /** Adds the host to the address of a node whose host the replying node does not know. */
+    /** Adds the host to an address without one: then the node has the host of the node that replied. */
     private static Address complete(Address target, SingleServer from) {
         return ClusterView.isUnknown(target.host())
                 ? new Address(Address.parse(from.address()).host(), target.port())
                 : target;
     }
 
-    /** Waits before the call is sent to the next node, if the last outcome requires a pause. */
+    /** Waits before the next try if the last outcome requires a pause. */
     public void pause() {
         trips++;
         if (wantsNews) {
             masters.awaitNews(Math.min(deadline, System.nanoTime() + NEWS_NANOS));
         }
         if (importer == null && (!wantsNews || trips > 1)) {
-            // Clear the interrupt flag, and restore it below: with the flag set, parkNanos() returns at once.
+            // Clear the interrupt flag until the pause is over: with the flag set, parkNanos() returns at once.
             boolean interrupted = Thread.interrupted();
             LockSupport.parkNanos(this, Math.min(left(), PAUSE_NANOS * Math.min(trips, LONGEST_PAUSE)));
             if (interrupted) {
@@ -168,8 +168,8 @@ public final class RedirectedCall {
     }
 
     /**
-     * The outcome of the call. If the call was redirected until its time was over, the outcome says that no node ran
-     * it.
+     * The outcome of the call. If the call was redirected until its time was over, the outcome is a failure without a
+     * run.
      */
     public Outcome outcome() {
         Outcome last = outcome;

@@ -7,16 +7,16 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The known master of each slot of a cluster; immutable. A master that takes over a slot has a greater epoch than all
- * masters before. So of two claims to a slot the one with the greater epoch is believed, and a node that was cut off
- * and returns with old data misleads no call.
+ * The known master of each slot of a cluster. Immutable. A master that takes over a slot has a greater epoch than all
+ * masters before. So the map believes the claim with the greater epoch, and a node that was cut off and returns with
+ * old data misleads no call.
  */
 public final class SlotMap {
 
     public static final int COUNT = 16_384;
     public static final SlotMap UNKNOWN = new SlotMap(new Held[COUNT]);
 
-    /** The epoch of a claim that every other claim overrules. */
+    /** Less than every epoch: every claim overrules a claim with this one. */
     private static final long DENIED = -1;
 
     private record Held(ClusterNode owner, long epoch) {}
@@ -44,9 +44,9 @@ public final class SlotMap {
     }
 
     /**
-     * The map with the claims of a node's view; this same object if they change nothing. Two masters may claim a slot
-     * with the same epoch, for instance after a CLUSTER FAILOVER TAKEOVER on one side of a split cluster; if both live,
-     * they soon agree on a greater epoch. Until then the known master stays, unless it is silent.
+     * Returns the map with the claims of a view added; returns this map if the claims change nothing. Two masters may
+     * claim a slot with the same epoch, for instance after a CLUSTER FAILOVER TAKEOVER on one side of a split cluster.
+     * If both live, one soon gets a greater epoch. Until then the known master stays, unless it is silent.
      */
     public SlotMap with(ClusterView view, Predicate<ClusterNode> silent) {
         @Nullable Held[] next = slots.clone();
@@ -70,8 +70,8 @@ public final class SlotMap {
     }
 
     /**
-     * The map after the master of a slot itself replied that it does not have the slot. Without this, a slot that an
-     * administrator took from its master and gave to one with a lesser epoch would not be found.
+     * Returns the map after a slot's master has replied that it does not have the slot. From then on every other claim
+     * to the slot is believed: an administrator may have moved the slot to a master with a lesser epoch.
      */
     public SlotMap denied(int slot, ClusterNode owner) {
         Held held = slots[slot];
@@ -83,7 +83,7 @@ public final class SlotMap {
         return new SlotMap(next);
     }
 
-    /** The map without the slots of these masters. */
+    /** Returns the map without the slots of these masters. */
     public SlotMap without(Set<ClusterNode> owners) {
         @Nullable Held[] next = slots.clone();
         for (int slot = 0; slot < COUNT; slot++) {

@@ -10,18 +10,17 @@ import java.util.List;
 import java.util.function.LongConsumer;
 
 /**
- * The ports to several servers that one client asks together.
+ * The ports to several servers that a client asks at the same time.
  *
- * @param all one port for each server
- * @param pause waits for the replies to submitted calls, or until the thread is unparked, at most for the given
- *     nanoseconds
+ * @param all the port to each server
+ * @param pause waits for replies to submitted calls, or until the thread is unparked, for the given nanoseconds at most
  */
 public record Masters(List<Redis> all, LongConsumer pause) {
 
     /**
      * Opens the ports.
      *
-     * @param callers how many threads of its own the caller uses for each server
+     * @param callers the number of threads that call {@link Redis#run} and {@link Redis#runAll} of each server
      */
     public static Masters open(List<RedisUri> uris, int callers, Threads threads) {
         QuickReader reader = new QuickReader(threads);

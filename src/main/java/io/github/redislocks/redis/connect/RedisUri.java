@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * {@code redis-cluster://user:password@host:port,host:port}; each may have parameters.
  *
  * @param topology the servers
- * @param configs the other settings of a connection
+ * @param configs the configurations of the connections
  * @param commandTimeout the timeout of one request, or null if the URI names none
  */
 public record RedisUri(
@@ -49,20 +49,23 @@ public record RedisUri(
     private static final Set<String> PARAMETERS = Set.of(CLIENT_NAME, COMMAND_TIMEOUT);
     private static final Set<String> OF_SENTINELS = Set.of(SENTINEL_USER, SENTINEL_PASSWORD);
 
-    /** The parts of a URI by RFC 3986. {@link java.net.URI} accepts no list of hosts with an IPv6 address in it. */
+    /** The parts of a URI by RFC 3986. Not {@link java.net.URI}, which accepts no IPv6 address in a list of hosts. */
     private static final Pattern URI = Pattern.compile(
             "(?<scheme>[^:/?#]+):(?://(?<authority>[^/?#]*))?(?<path>[^?#]*)(?:\\?(?<query>[^#]*))?(?<fragment>#.*)?");
 
     /** A host name or an IPv6 address in brackets, with an optional port. */
     private static final Pattern ADDRESS = Pattern.compile("(?:\\[([\\w:.%]+)]|([\\w.-]+))(?::(\\d{1,9}))?");
 
-    /** A colon after which there is no secret: in an IPv6 address, or before a port. */
+    /**
+     * Either a colon of an IPv6 address or before a port, or another colon with everything behind it, which may be
+     * secret.
+     */
     private static final Pattern COLON =
             Pattern.compile("(\\[[\\w:.%]*]|(?<=[\\w.\\]-]):\\d{1,5}(?=[/,?#]|$))|:.*", Pattern.DOTALL);
 
     private static final Pattern DURATION = Pattern.compile("(\\d{1,9})(ms|s)");
     private static final Pattern SCHEME = Pattern.compile("redis(?:s|-sentinel|-cluster)?:/*");
-    /** A query or a fragment. Everything in it may be secret, except the values of two parameters. */
+    /** A value in the query, or the fragment. Each may be secret, except the values of two parameters. */
     private static final Pattern VALUE =
             Pattern.compile("([?&](?!clientName=|commandTimeout=)(?:[^=&#]*=)?)[^&#]+|(?<=#).+", Pattern.DOTALL);
 
@@ -77,9 +80,7 @@ public record RedisUri(
         this(topology, configs, null);
     }
 
-    /**
-     * Parses a URI, without blanks before or after it. Rejects a URI that cannot work, by a message without passwords.
-     */
+    /** Parses a URI; ignores blanks around it. Throws for a URI that cannot work. The message contains no password. */
     public static RedisUri parse(String given) {
         String text = Objects.requireNonNull(given, "uri").strip();
         Matcher uri = URI.matcher(text);
@@ -123,25 +124,25 @@ public record RedisUri(
         return new RedisUri(topology, configs, duration(text, parameters.get(COMMAND_TIMEOUT)));
     }
 
-    /** A copy that gives its connections a name unless they have one. */
+    /** A copy that gives its connections this name, unless they have a name. */
     public RedisUri named(String clientName) {
         return new RedisUri(topology, configs.named(clientName), commandTimeout);
     }
 
-    /** A copy whose connections can report changed keys. */
+    /** A copy whose connections speak RESP2, so that they can report changed keys. */
     public RedisUri inResp2() {
         return new RedisUri(topology, configs.inResp2(), commandTimeout);
     }
 
-    /** Opens the port as {@link #open(int, long, Threads)} does, with threads of its own. */
+    /** Opens the port as {@link #open(int, long, Threads)} does, with new threads. */
     public Redis open(int maxConnections, long timeoutNanos) {
         return open(maxConnections, timeoutNanos, Threads.DAEMONS);
     }
 
     /**
-     * Opens the port. A failure to connect is reported by the first call.
+     * Opens the port. Does not throw if the server is away: the first call does.
      *
-     * @param timeoutNanos how long to wait for the reply to the question which server to use
+     * @param timeoutNanos how long to wait for the reply of a Sentinel or cluster node that is asked for a master
      */
     public Redis open(int maxConnections, long timeoutNanos, Threads threads) {
         Servers servers = configs.servers(maxConnections, threads);
@@ -261,7 +262,7 @@ public record RedisUri(
                 return database;
             }
         } catch (NumberFormatException e) {
-            // Ignored: such a path is refused below.
+            // Ignored: the throw below refuses such a path.
         }
         throw refused(text, "has a path that is no database, which must be a number from 0");
     }
@@ -279,9 +280,9 @@ public record RedisUri(
     }
 
     /**
-     * The URI with all parts hidden that may be a password: everything before the last @, since a password may contain
-     * an @ that is not encoded; the text in place of a port, since the host may be missing; the value of an unknown
-     * parameter; and the fragment.
+     * The URI for messages. These parts may be a password and are hidden: everything before the last @, since a
+     * password may contain an @ that is not encoded; a port that is not a number, since the host may be missing; the
+     * value of an unknown parameter; and the fragment.
      */
     private static String shown(String text) {
         Matcher scheme = SCHEME.matcher(text);

@@ -10,20 +10,20 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
-/** The bytes received on a connection and not yet read: whole answers, and perhaps a part of the next one. */
+/**
+ * The bytes that were received on a connection and are not read yet: complete answers, and perhaps a part of the next.
+ */
 public final class AnswerBuffer {
 
-    /** Stands for an answer of which a part is still missing. */
+    /** Stands for an answer that is not complete yet. */
     public static final Object MISSING = new Object();
 
-    /** The most bytes that are stored: more than the answers to a batch of scripts need. */
+    /** The most bytes in the buffer. The answers to a batch of scripts need less. */
     private static final int MOST_BYTES = 4 << 20;
 
     private static final int FIRST_BYTES = 1_024;
     private static final int LEAST_SPACE = 512;
-    /**
-     * The most levels of nested lists: more than the answers of scripts have, and fewer than would overflow the stack.
-     */
+    /** The most levels of nested lists. The answers of scripts have fewer; many levels would overflow the stack. */
     private static final int MOST_LISTS = 8;
 
     /** The most digits of a number that certainly fits into a long. */
@@ -35,7 +35,7 @@ public final class AnswerBuffer {
     /** The next byte to read. */
     private int at;
 
-    /** The space for the next bytes received. */
+    /** The free space, for the next bytes received. */
     public ByteBuffer space() {
         if (from == to) {
             from = 0;
@@ -55,7 +55,7 @@ public final class AnswerBuffer {
         return ByteBuffer.wrap(bytes, to, bytes.length - to);
     }
 
-    /** Notes that so many bytes were put into the space. */
+    /** Notes that {@code count} bytes were put into the free space. */
     public void filled(int count) {
         to += count;
     }
@@ -66,7 +66,7 @@ public final class AnswerBuffer {
     }
 
     /**
-     * Takes the next answer, or returns {@link #MISSING}. An error reply is an answer.
+     * Takes the next answer; returns {@link #MISSING} if it is not complete. An error reply is an answer.
      *
      * @throws JedisConnectionException if Redis cannot have sent these bytes
      */
@@ -124,7 +124,7 @@ public final class AnswerBuffer {
         return negative ? -value : value;
     }
 
-    /** The size of a text or a list; below 0 for null. */
+    /** The size of a text or a list. A negative size stands for null. */
     private int size(int start, int end) {
         long size = number(start, end);
         if (size > MOST_BYTES) {
@@ -167,7 +167,7 @@ public final class AnswerBuffer {
         return values;
     }
 
-    /** Makes the exception for an error reply. Of the kinds of errors that Jedis has, callers need only this one. */
+    /** Makes the exception for an error reply. Callers do not need the subclasses that Jedis has. */
     private static JedisDataException error(String text) {
         return text.startsWith("NOSCRIPT ") ? new JedisNoScriptException(text) : new JedisDataException(text);
     }

@@ -3,7 +3,7 @@ package io.github.redislocks.redis.jedis;
 import java.nio.charset.StandardCharsets;
 import redis.clients.jedis.args.Rawable;
 
-/** An argument of a command, encoded once. Jedis' own class for this would copy the bytes again. */
+/** An argument of a command, encoded once. Not Jedis' own class, which would copy the bytes. */
 public final class Argument implements Rawable {
 
     private final byte[] raw;
@@ -12,7 +12,7 @@ public final class Argument implements Rawable {
         raw = text.getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Makes an argument of bytes that must not change. */
+    /** Makes an argument. The bytes must not change. */
     public Argument(byte[] raw) {
         this.raw = raw;
     }

@@ -14,22 +14,22 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
-/** Many calls that are written at once, in chunks, and answered in their order, each with an outcome of its own. */
+/** Calls that are written together, in chunks, and answered in their order. Each call has its own outcome. */
 public final class BatchRequest extends TimedRequest<Boolean> {
 
     public static final int CHUNK = 500;
 
     /**
-     * The most characters of a brief batch. A character has 3 bytes at most, so the batch fits into a socket buffer of
-     * 64 KiB.
+     * The most characters of a brief batch. A character has 3 bytes at most, so a brief batch fits into a socket buffer
+     * of 64 KiB.
      */
     private static final int BRIEF_CHARS = 8_192;
-    /** The characters of a call beside its keys and arguments: the command, the digest, and lengths. */
+    /** The number of characters of a call beside its keys and arguments: the command, the digest, and lengths. */
     private static final int CHARS_OF_A_CALL = 128;
 
     /**
-     * The most passes: the first by digest; the next with the source of each unknown script; another one if the server
-     * forgot a script meanwhile.
+     * The most passes: the first by digest; the second with the source of each unknown script; the third if the server
+     * has forgotten a script meanwhile.
      */
     private static final int PASSES = 3;
 
@@ -39,10 +39,10 @@ public final class BatchRequest extends TimedRequest<Boolean> {
     private final boolean asking;
     private final AtomicReferenceArray<@Nullable Outcome> outcomes;
     private volatile int sent;
-    /** Whether the server must remember the keys that renewals read. Used by the sending thread only. */
+    /** Whether the server is to watch the keys that renewals read. Used by the sending thread only. */
     private boolean watching;
 
-    /** @param tracking null to send ASKING before each call and to watch no key */
+    /** @param tracking null to watch no key, and to send ASKING before each call */
     public BatchRequest(
             Endpoint endpoint, ConnectionPool lane, long timeoutNanos, List<Call> calls, @Nullable Tracking tracking) {
         super(endpoint, lane, timeoutNanos);
@@ -58,7 +58,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         return calls.size() == 1 ? calls.get(0).script().name() : "a batch of " + calls.size();
     }
 
-    /** The outcomes. A failure stands in place of each missing reply; this method throws none. */
+    /** The outcomes, of which one without a reply is a failure. Throws no failure. */
     public List<Outcome> outcomes() {
         RedisException failure = null;
         try {
@@ -85,8 +85,8 @@ public final class BatchRequest extends TimedRequest<Boolean> {
     }
 
     /**
-     * Whether the caller's thread can send the batch, which saves two wake-ups: the requests fit into the socket's
-     * buffers even if the server reads nothing.
+     * Whether the calling thread may send the batch, which saves two wake-ups. The requests must fit into the socket's
+     * buffers, so that the thread does not hang if the server reads nothing.
      */
     private static boolean isBrief(List<Call> calls) {
         long chars = 0;
@@ -110,7 +110,8 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         watching = tracking != null && tracking.isOn(link);
         List<Integer> open = new ArrayList<>();
         for (int i = 0; i < calls.size(); i++) {
-            // A call that replicas must confirm is sent again on a new connection, since WAIT counts by connection.
+            // On a new connection, send calls that replicas must confirm again, even if they are answered: WAIT only
+            // counts writes of its own connection.
             if (outcomes.get(i) == null || calls.get(i).acks() != null) {
                 open.add(i);
             }
@@ -122,7 +123,7 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         return true;
     }
 
-    /** Waits for the replicas once, after all calls. */
+    /** Waits once, after all calls, for the confirmations by replicas. */
     private void confirm(PooledConnection link) {
         Acks acks = null;
         for (int i = 0; i < calls.size() && acks == null; i++) {
@@ -149,15 +150,15 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         }
     }
 
-    /** Sends these calls, and returns those whose script the server does not know. */
+    /** Sends the given calls. Returns those whose script the server does not know. */
     private List<Integer> pass(PooledConnection link, List<Integer> open, int pass) {
         List<Integer> unknown = new ArrayList<>();
         Set<Script> loaded = new HashSet<>();
         for (int from = 0; from < open.size(); from += CHUNK) {
             List<Integer> chunk = open.subList(from, Math.min(open.size(), from + CHUNK));
-            // Note this before the chunk is sent: a caller that gives up cuts the connection, and then reads `sent`.
+            // Write `sent` before the chunk is sent: a caller that gives up cuts the connection, and then reads `sent`.
             sent = Math.max(sent, chunk.get(chunk.size() - 1) + 1);
-            // The call to which each answer belongs; null for a command before a call.
+            // The index of the call for each expected answer; null for the answer to a command before a call.
             List<@Nullable Integer> order = new ArrayList<>();
             for (int index : chunk) {
                 Call call = calls.get(index);

@@ -19,13 +19,13 @@ import redis.clients.jedis.Protocol.Keyword;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.KeyValue;
 
-/** The commands as Jedis writes them, and the replies to them. */
+/** Makes the commands for Jedis, and reads the replies. */
 public final class Commands {
 
-    /** The time for the answer to WAIT beyond the wait itself: an idle server wakes its clients every 100 ms. */
+    /** The time that the answer to WAIT may take after the wait: an idle server ends waits only every 100 ms. */
     private static final long ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(120);
 
-    /** The key counts of most scripts, encoded. */
+    /** The encoded numbers of keys that most scripts have. */
     private static final List<Argument> COUNTS =
             IntStream.range(0, 8).mapToObj(Commands::count).toList();
 
@@ -45,7 +45,7 @@ public final class Commands {
                 server);
     }
 
-    /** Runs a script that the server does not know, which also makes the script known there. */
+    /** Runs a script by its source. From then on the server knows the script. */
     public static CommandArguments eval(Call call, String server) {
         return withArguments(
                 new CommandArguments(Command.EVAL)
@@ -55,7 +55,8 @@ public final class Commands {
     }
 
     /**
-     * Lets a node of a cluster run the next command of this connection although the slot is still being moved there.
+     * Lets a node of a cluster run the next command of this connection, although the command's slot is still being
+     * moved to the node.
      */
     public static CommandArguments asking() {
         return new CommandArguments(Command.ASKING);
@@ -69,7 +70,7 @@ public final class Commands {
         return new CommandArguments(Command.INFO).add("server");
     }
 
-    /** Reads the run id from the answer to {@link #server}; empty if the server does not report one. */
+    /** Reads the run id from the answer to {@link #server}; empty if the server reports none. */
     public static String runId(@Nullable Object info) {
         Matcher id = RUN_ID.matcher(info instanceof byte[] bytes ? text(bytes) : "");
         return id.find() ? id.group(1) : "";
@@ -83,14 +84,14 @@ public final class Commands {
         return new CommandArguments(Command.SUBSCRIBE).add(channel);
     }
 
-    /** Asks for the number that the server gave this connection. */
+    /** Asks for the id that the server gave this connection. */
     public static CommandArguments number() {
         return new CommandArguments(Command.CLIENT).add("ID");
     }
 
     /**
-     * Makes the server report, on another connection that is subscribed to a channel, changes by others to the keys
-     * that this connection reads after {@link #remember}.
+     * Makes the server watch the keys that this connection reads after {@link #remember}. The server reports changes by
+     * others on the connection {@code listener}.
      */
     public static CommandArguments track(long listener) {
         return of(List.of("CLIENT", "TRACKING", "ON", "REDIRECT", Long.toString(listener), "OPTIN", "NOLOOP"));
@@ -100,24 +101,24 @@ public final class Commands {
         return new CommandArguments(Command.CLIENT).add("TRACKING").add("OFF");
     }
 
-    /** Makes the server remember the keys that the next command reads. */
+    /** Makes the server watch the keys that the next command reads. */
     public static CommandArguments remember() {
         return REMEMBER;
     }
 
     /**
-     * Waits until replicas have all that this connection wrote before. The wait ends before the request's own time, to
-     * leave time for the reply.
+     * Waits until replicas have confirmed all earlier writes of this connection. The wait is shorter than the time that
+     * is left for the request, so that the reply comes in time.
      */
     public static CommandArguments awaitAcks(Acks acks, long leftNanos) {
         long nanos = Math.min(acks.timeoutNanos(), Math.max(leftNanos - ANSWER_NANOS, leftNanos / 4));
-        // At least 1: for WAIT, 0 means no time limit.
+        // Wait for 1 ms at least: for WAIT, 0 means no time limit.
         return new CommandArguments(Command.WAIT)
                 .add(acks.replicas())
                 .add(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
     }
 
-    /** A copy of a reply that contains the number of replicas from the answer to {@link #awaitAcks}. */
+    /** Returns the reply with the number of replicas from the answer to {@link #awaitAcks}. */
     public static Reply confirmed(Call call, Reply reply, @Nullable Object answer) {
         if (answer instanceof Long replicas) {
             return reply.confirmedBy(replicas);
@@ -128,9 +129,9 @@ public final class Commands {
     }
 
     /**
-     * Reads the reply of a script: an array of a code and then numbers and texts; or, which costs Redis less, a text of
-     * a code and numbers; or a number, which stands for the code OK and that number. The form is the same in RESP2 and
-     * RESP3.
+     * Reads the reply of a script, which has one of three forms, the same in RESP2 and RESP3: a list of a code, numbers
+     * and texts; a text of a code and numbers, which costs Redis less; or a number, which means the code OK with that
+     * number.
      *
      * @throws RedisException.Unanswered if the reply is anything else
      */
@@ -163,7 +164,7 @@ public final class Commands {
         return new RedisException.Unanswered("The answer to " + call.script() + " holds " + what, true, null);
     }
 
-    /** A command of words, the first of which is its name. */
+    /** Makes a command of words. The first word is its name. */
     public static CommandArguments of(List<String> words) {
         byte[] name = words.get(0).getBytes(StandardCharsets.UTF_8);
         CommandArguments command = new CommandArguments(() -> name);
@@ -171,7 +172,10 @@ public final class Commands {
         return command;
     }
 
-    /** The replies with texts in place of bytes, and maps as lists of keys and values by turns, as in RESP2. */
+    /**
+     * Returns the replies with texts instead of bytes. A map is a list in which each key is followed by its value, as
+     * in RESP2.
+     */
     public static List<Object> texts(List<?> answers) {
         List<Object> texts = new ArrayList<>(answers.size());
         for (Object answer : answers) {

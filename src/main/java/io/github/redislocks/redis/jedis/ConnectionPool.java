@@ -19,32 +19,29 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A bounded pool of connections: it has a permit for each call under way, and the idle connections, the last used
- * first.
+ * A bounded pool of connections. A call needs a permit of the pool. The idle connections are a stack: the connection
+ * that was used last is taken first.
  *
- * <p>Jedis' own pool cannot keep the deadline of a call: an interrupt ends its wait, all calls have the same time to
- * connect, and it replaces a dead connection before it reports the failure.
+ * <p>Jedis' own pool cannot keep the deadline of a call: an interrupt ends the wait for a connection, all calls have
+ * the same time to connect, and a dead connection is replaced before its failure is reported.
  */
 public final class ConnectionPool {
 
     /**
-     * The silence after which a connection is tested before use: shorter than the time after which a firewall forgets a
-     * connection.
+     * How long a connection may be idle before it is tested before use. Firewalls forget a connection later than that.
      */
     public static final long AGED_NANOS = TimeUnit.SECONDS.toNanos(3);
 
-    /** How long the pool keeps a connection that no call needs. */
+    /** How long the pool keeps an idle connection. */
     public static final long KEPT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /** The least time between two renewals of all connections. */
+    /** The least time between two calls of {@link #renew} that have an effect. */
     private static final long RENEWAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Held while a manager of login tokens is started, since it does not report whether it was started. */
+    /** Held while a manager of login tokens is started: no method of a manager tells whether it was started. */
     private static final ReentrantLock STARTING = new ReentrantLock();
 
-    /**
-     * The least time to make a connection, even if its caller has less time: then the next caller uses the connection.
-     */
+    /** The least time for making a connection. If the caller has less time, the connection is for the next caller. */
     private static final long LEAST_CONNECT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final HostAndPort address;
@@ -54,26 +51,26 @@ public final class ConnectionPool {
     private final boolean ofChannels;
     private final Permits permits;
     private final ConcurrentLinkedDeque<PooledConnection> idle = new ConcurrentLinkedDeque<>();
-    /** The connections that are open or are being made. */
+    /** The connections that are open or being made. */
     private final Set<PooledConnection> links = ConcurrentHashMap.newKeySet();
 
     private volatile boolean closed;
     private volatile boolean namesChecked = true;
-    /** Connections made before this time are not used any more. */
+    /** Connections that were made before this time are no longer used. */
     private volatile long renewed;
 
     /**
      * Makes a pool.
      *
-     * @param nanoTime the clock for the time that connections have been idle
+     * @param nanoTime the clock for idle times
      */
     public ConnectionPool(HostAndPort address, JedisClientConfig config, int bound, LongSupplier nanoTime) {
         this(address, config, bound, nanoTime, false);
     }
 
     /**
-     * @param ofChannels whether connections have a channel, by which they can be used without waiting; connections over
-     *     TLS cannot
+     * @param ofChannels whether each connection has a channel, so that it can be used without waiting. Impossible with
+     *     TLS
      */
     ConnectionPool(
             HostAndPort address, JedisClientConfig config, int bound, LongSupplier nanoTime, boolean ofChannels) {
@@ -99,7 +96,8 @@ public final class ConnectionPool {
     }
 
     /**
-     * Takes a permit; waits for one until {@code deadline}. An interrupt does not end the wait; its flag is set again.
+     * Waits for a permit and takes it, until {@code deadline} at most. An interrupt does not end the wait; its flag is
+     * set again.
      */
     public boolean enter(long deadline) {
         return permits.enter(deadline);
@@ -109,14 +107,15 @@ public final class ConnectionPool {
         permits.leave();
     }
 
-    /** Takes an idle connection that may still be used; null if there is none. The caller needs a permit. */
+    /** Takes an idle connection, which is not retired; null if there is none. The caller needs a permit. */
     @Nullable
     public PooledConnection takeIdle() {
         if (idle.isEmpty()) {
-            // Without an idle connection, no login token is needed yet.
+            // Without an idle connection, there is no login token to compare.
             return null;
         }
-        // Read the credentials before a connection is taken: if the token manager throws, the connection would be lost.
+        // Read the credentials before a connection is taken: the token manager may throw, and the connection would be
+        // lost.
         int inForce = credentials();
         PooledConnection link = idle.pollFirst();
         while (link != null && (isOutdated(link) || link.credentials() != inForce)) {
@@ -127,8 +126,8 @@ public final class ConnectionPool {
     }
 
     /**
-     * Returns a connection that the caller still has to open. It may be opened until the deadline, or somewhat later.
-     * The caller needs a permit.
+     * Makes a connection, which the caller has to open by {@link #connect}. Opening may take until the deadline, or
+     * somewhat longer. The caller needs a permit.
      */
     public PooledConnection newConnection(long deadline) {
         try {
@@ -140,7 +139,9 @@ public final class ConnectionPool {
         return new PooledConnection(this, address, config, deadline - least > 0 ? deadline : least);
     }
 
-    /** The reason why no connection was made. A provider of credentials may throw anything. */
+    /**
+     * Makes the exception for a connection that could not be made. A provider of credentials may throw any exception.
+     */
     private static JedisException unconnected(RuntimeException e) {
         return e instanceof JedisException known ? known : new JedisException("No credentials: " + e, e);
     }
@@ -166,12 +167,15 @@ public final class ConnectionPool {
         }
     }
 
-    /** Has the next new connection test whether the server lets connections be named. A refusal is logged. */
+    /**
+     * From now on, the next new connection tests whether the server allows a connection to have a name. A refusal is
+     * logged.
+     */
     public void checkNames() {
         namesChecked = config.getClientName() == null;
     }
 
-    /** Names the connection once more, since Jedis does not report the result of its own command. */
+    /** Names the connection again, since Jedis ignores the reply to its own command for the name. */
     private void checkName(PooledConnection link) {
         try {
             link.ask(Commands.name(config.getClientName()));
@@ -194,7 +198,10 @@ public final class ConnectionPool {
                 why);
     }
 
-    /** Waits for the first login token, as Jedis' own pool does; each client may be the first to start the manager. */
+    /**
+     * Waits for the first login token, as Jedis' own pool does. Starts the token manager if no other client has done
+     * so.
+     */
     private void awaitToken() {
         AuthXManager tokens = config.getAuthXManager();
         if (tokens == null) {
@@ -210,7 +217,7 @@ public final class ConnectionPool {
         }
     }
 
-    /** A hash of the present login token, which distinguishes it from other tokens; 0 without tokens. */
+    /** A hash of the present login token, to tell it from other tokens; 0 without login tokens. */
     public int credentials() {
         AuthXManager tokens = config.getAuthXManager();
         try {
@@ -220,14 +227,14 @@ public final class ConnectionPool {
         }
     }
 
-    /** Whether refused credentials may be replaced by valid ones later, since a provider supplies them. */
+    /** Whether credentials may change, since a provider supplies them: refused credentials may be valid later. */
     public boolean hasChangingCredentials() {
         Supplier<RedisCredentials> provider = config.getCredentialsProvider();
         return config.getAuthXManager() != null
                 || (provider != null && !(provider instanceof DefaultRedisCredentialsProvider));
     }
 
-    /** Keeps a connection for the next call, and closes connections that no call has needed for long. */
+    /** Keeps a connection for the next call. Closes connections that have been idle for long. */
     public void giveBack(PooledConnection link) {
         boolean kept = false;
         try {
@@ -246,14 +253,14 @@ public final class ConnectionPool {
         }
     }
 
-    /** Whether a connection has been idle for longer than {@code nanos}. */
+    /** Whether the connection has been idle for longer than {@code nanos}. */
     public boolean hasIdled(@Nullable PooledConnection link, long nanos) {
         return link != null && nanoTime.getAsLong() - link.idleSince() > nanos;
     }
 
     /**
-     * Retires all present connections: those in use are closed before their next use. Does this at most once in
-     * {@link #RENEWAL_NANOS}, since the address may still lead to the same server.
+     * Retires all connections: none is used for another call. Has an effect at most once in {@link #RENEWAL_NANOS},
+     * since the address may still lead to the same server.
      */
     public void renew() {
         long now = nanoTime.getAsLong();
@@ -263,7 +270,7 @@ public final class ConnectionPool {
         }
     }
 
-    /** As {@link #renew}, and closes the connections in use at once. */
+    /** Retires all connections as {@link #renew} does, and also closes those in use at once. */
     public void renewAll() {
         long before = renewed;
         renew();
@@ -276,17 +283,17 @@ public final class ConnectionPool {
         return link.madeAt() - renewed <= 0;
     }
 
-    /** Whether a connection may be used: it was not retired, and was made with the present login token. */
+    /** Whether a connection may be used: it is not retired, and was made with the present login token. */
     public boolean isInForce(PooledConnection link) {
         return !isOutdated(link) && link.credentials() == credentials();
     }
 
-    /** The present time of the clock by which connections age. */
+    /** The present time by the clock for idle times. */
     public long now() {
         return nanoTime.getAsLong();
     }
 
-    /** Closes the connections that have been idle for as long as a dead one, or longer. */
+    /** Closes the connections that have been idle for at least as long as a dead connection. */
     public void dropAsOldAs(PooledConnection dead) {
         dropIdleSince(dead.idleSince());
     }
@@ -299,7 +306,7 @@ public final class ConnectionPool {
         }
     }
 
-    /** Closes an idle connection, unless a call has taken it meanwhile. */
+    /** Closes an idle connection, unless a call has taken the connection meanwhile. */
     private void drop(PooledConnection link) {
         if (idle.remove(link)) {
             link.cut();
@@ -322,8 +329,8 @@ public final class ConnectionPool {
     }
 
     /**
-     * Closes all connections, including those in use and those being made. Wakes the threads that wait for a permit, so
-     * that they find the pool closed.
+     * Closes all connections, also those in use and those being made. Wakes the threads that wait for a permit: they
+     * find the pool closed.
      */
     public void close() {
         closed = true;

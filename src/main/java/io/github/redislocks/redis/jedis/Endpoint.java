@@ -14,25 +14,25 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A server and the threads that talk to it. Jedis' exceptions are translated here and nowhere else.
+ * A server and the threads that talk to it. Translates the exceptions of Jedis, which no other class does.
  *
- * @param address the server as people write it
- * @param callersConnect whether callers are threads of their own, which may wait for a connection
+ * @param address the server's address in messages
+ * @param callersConnect whether the calling threads may connect and wait for that
  */
 public record Endpoint(String address, IoThreads workers, boolean callersConnect) {
 
     /**
-     * A request that ends without an answer.
+     * The data of a request that ended without an answer.
      *
      * @param what the name of the request
-     * @param wantedTls whether the server accepted the connection, so that only TLS can be the problem
+     * @param wantedTls whether the server accepted the connection and TLS is required: then TLS may be the problem
      */
     public record Unfinished(String what, boolean sent, boolean wantedTls, long timeoutNanos) {}
 
-    /** The failure of a request because of an exception of Jedis. */
+    /** Makes the failure of a request from an exception of Jedis. */
     public RedisException failed(JedisException e, Unfinished request) {
-        // Test the kind of the exception too: a provider of credentials may have timed out, which says nothing about
-        // the server.
+        // Test the class of the exception as well: a timeout of a provider of credentials says nothing about the
+        // server.
         if (e instanceof JedisConnectionException && Causes.isTimeout(e)) {
             return timedOut(request, e);
         }
@@ -44,8 +44,8 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
     }
 
     /**
-     * The failure for an error reply. The message starts with the server's text, whose first word identifies the error.
-     * If the request was sent before, this is not a refusal, since the earlier copy may have run.
+     * Makes the failure for an error reply. The message starts with the server's text, whose first word identifies the
+     * error. If the request was sent twice, the failure is not a refusal: the earlier copy may have run.
      */
     public RedisException refused(JedisDataException e, String what, boolean resent) {
         String text = e.getMessage() + " (" + address + ", " + what + ")";
@@ -58,7 +58,7 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
         return new ErrorReply(String.valueOf(e.getMessage()), e);
     }
 
-    /** The outcome of a call that was answered. */
+    /** Makes the outcome of a call that was answered. */
     public Outcome outcome(Call call, @Nullable Object answer, boolean resent) {
         if (answer instanceof JedisDataException error) {
             return Outcome.of(refused(error, call.script().name(), resent));
@@ -70,7 +70,7 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
         }
     }
 
-    /** The failure of a request that ran out of time. */
+    /** Makes the failure of a request that ran out of time. */
     public RedisException timedOut(Unfinished request) {
         return timedOut(request, null);
     }

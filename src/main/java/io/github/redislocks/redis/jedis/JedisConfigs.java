@@ -17,11 +17,11 @@ import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
- * The configurations of the connections to the servers that have the locks, and to Sentinels. Their timeouts are not
- * used.
+ * The configurations of the connections to the servers that have the locks, and to Sentinels. The timeouts in the
+ * configurations are not used.
  *
  * @param server user, password, database, TLS, protocol and client name
- * @param sentinel the same for a Sentinel, which has no database
+ * @param sentinel the same for Sentinels, which have no database
  */
 public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel) {
 
@@ -30,7 +30,7 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
         Objects.requireNonNull(sentinel, "sentinelConfig");
     }
 
-    /** Makes the configuration of a deployment without Sentinels. */
+    /** Makes the configurations of a deployment without Sentinels. */
     public JedisConfigs(JedisClientConfig server) {
         this(server, server);
     }
@@ -61,14 +61,14 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
         return new HostAndPort(address.host(), address.port());
     }
 
-    /** A copy that gives each connection a name unless it has one. */
+    /** A copy that gives each connection this name, unless it has a name. */
     public JedisConfigs named(String clientName) {
         return new JedisConfigs(named(server, clientName), named(sentinel, clientName));
     }
 
     /**
-     * A copy whose connections speak RESP2, in which a subscription receives changed keys. In RESP3, depending on its
-     * version, Jedis passes on only messages, or takes other pushes for answers.
+     * A copy whose connections speak RESP2, in which a subscription receives the names of changed keys. In RESP3,
+     * depending on its version, Jedis drops these pushes or takes them for answers.
      */
     public JedisConfigs inResp2() {
         return new JedisConfigs(with(server, "getRedisProtocol", RedisProtocol.RESP2), sentinel);
@@ -83,8 +83,8 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
     }
 
     /**
-     * Wraps a configuration to change a value. All other values are read from the original each time, since a password
-     * in it may change. A proxy does this, since each version of Jedis has other methods.
+     * Returns a configuration that has another value for one getter. All other getters call the original, since its
+     * password may change. The wrapper is a proxy, since the versions of Jedis have different methods.
      */
     private static JedisClientConfig with(JedisClientConfig config, String getter, Object value) {
         return (JedisClientConfig) Proxy.newProxyInstance(
@@ -108,15 +108,15 @@ public record JedisConfigs(JedisClientConfig server, JedisClientConfig sentinel)
     }
 
     /**
-     * Makes the port to a server, whose replies to submitted calls the {@code reader} receives.
+     * Makes the port to a server. The {@code reader} reads the replies to submitted calls.
      *
-     * @param callers how many threads of its own the caller uses for the server
+     * @param callers the number of threads that call {@code run} and {@code runAll} of the server
      */
     public SingleServer serverOf(Address address, int callers, QuickReader reader) {
         return JedisRedis.ofReader(hostAndPort(address), server, callers, reader);
     }
 
-    /** Makes the ports to the servers that have the locks, each for {@code maxConnections} calls at a time. */
+    /** Makes the ports to the servers that have the locks. Each runs {@code maxConnections} calls at a time. */
     public Servers servers(int maxConnections, Threads threads) {
         return new ByJedis(server, maxConnections, threads);
     }

@@ -24,14 +24,14 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
 /**
  * One Redis server, through Jedis.
  *
- * <p>There are three pools, so that none waits for the work of another: one for calls; one with a single connection,
- * the lane, for batches and messages; and one for subscriptions, which keep their connections. {@link TimedRequest}
- * describes how a call meets its deadline.
+ * <p>There are three pools, so that the work of one does not delay the others: one for calls; one for batches and
+ * messages, with a single connection, the <i>lane</i>; and one for subscriptions, which keep their connections.
+ * {@link TimedRequest} describes how a call meets its deadline.
  *
- * <p>After a restart of the server every idle connection is stale. A call that meets a stale connection is sent again
- * on a fresh one, and its reply says so ({@link Reply#resent}). A call that ran out of time is not sent again. A
- * connection that has idled for long is tested before use, since a firewall may have forgotten it and would swallow the
- * call.
+ * <p>After a restart of the server, every idle connection is stale. A call on a stale connection fails and is sent
+ * again on a fresh one, and its reply says so ({@link Reply#resent}). A call that ran out of time is not sent again. A
+ * connection that was idle for long is tested before use: a firewall may have forgotten it, and would drop the call
+ * without an error.
  */
 public final class JedisRedis implements SingleServer {
 
@@ -41,36 +41,36 @@ public final class JedisRedis implements SingleServer {
     private final ConnectionPool subscriptions;
     private final AtomicBoolean laneWanted = new AtomicBoolean();
     private final Tracking tracking;
-    /** The connection for submitted calls; null if calls cannot be submitted. */
+    /** Sends submitted calls; null if calls cannot be submitted. */
     private final @Nullable QuickWay quick;
 
     /**
      * Makes the port, without connecting.
      *
      * @param config user, password, database, TLS, protocol and client name; its timeouts are not used, since each call
-     *     has its own
-     * @param maxConnections how many calls of {@link #run} may be under way at a time
+     *     has a timeout
+     * @param maxConnections how many calls of {@link #run} may be under way at the same time
      */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections) {
         this(address, config, maxConnections, Threads.DAEMONS);
     }
 
-    /** Makes the port with the threads of a client. */
+    /** Makes the port; uses the threads of a client. */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, Threads threads) {
         this(address, config, maxConnections, threads, System::nanoTime, null, false);
     }
 
-    /** Makes the port with a clock for the time that connections have been idle. */
+    /** Makes the port with a clock for the idle times of connections. */
     public JedisRedis(HostAndPort address, JedisClientConfig config, int maxConnections, LongSupplier nanoTime) {
         this(address, config, maxConnections, Threads.DAEMONS, nanoTime, null, false);
     }
 
     /**
      * Makes a port for callers that are threads for this server alone. Each caller has a connection for all its
-     * requests, batches included, so that none waits for another. Each caller connects itself, so that no further
-     * thread is needed. The reader reads the answers to {@link #submit submitted} calls.
+     * requests, also for batches, so that callers do not wait for each other. Each caller connects by itself, so no
+     * other thread is needed. The reader reads the answers to {@link #submit submitted} calls.
      *
-     * @param callers the number of these threads
+     * @param callers the number of those threads
      */
     public static JedisRedis ofReader(HostAndPort address, JedisClientConfig config, int callers, QuickReader reader) {
         return new JedisRedis(address, config, callers, reader.threads(), reader.nanoTime(), reader, true);
@@ -149,8 +149,9 @@ public final class JedisRedis implements SingleServer {
     }
 
     /**
-     * Connects anew after READONLY: the address may lead to the promoted server by now, while the connections still
-     * lead to the old one. Subscriptions break, since they do not receive the messages of the promoted server.
+     * After a READONLY error, retires all connections: the address may lead to a promoted server by now, while the
+     * connections lead to the old server. Closes subscriptions, too, since they do not receive the messages of the
+     * promoted server.
      */
     private void heed(@Nullable RedisException failure) {
         if (failure != null
@@ -180,8 +181,7 @@ public final class JedisRedis implements SingleServer {
                 }
             });
         } catch (RejectedExecutionException closed) {
-            // Ignored: the port is closed, or no thread could be started. In the latter case, the first renewal
-            // connects.
+            // Ignored: the port is closed, or no thread could be started. Without a thread, the first renewal connects.
         }
     }
 
@@ -242,7 +242,7 @@ public final class JedisRedis implements SingleServer {
         endpoint.workers().close();
     }
 
-    /** A run of a script: by its digest, or by its source if the server does not know the digest. */
+    /** Runs a script by its digest, or by its source if the server does not know the digest. */
     private final class Evaluation extends TimedRequest<Reply> {
 
         private final Call call;
@@ -282,8 +282,8 @@ public final class JedisRedis implements SingleServer {
     }
 
     /**
-     * Commands that are sent together, and their replies as text. Counts as refused if the server refuses one of the
-     * commands.
+     * Sends commands together, and returns their replies with texts. The request is refused if the server refuses one
+     * of the commands.
      */
     private final class Question extends TimedRequest<List<Object>> {
 
@@ -341,20 +341,20 @@ public final class JedisRedis implements SingleServer {
             return new JedisSubscription(endpoint, channel, link, listener);
         }
 
-        /** Subscribes to the channel and to the reports of changed keys, and returns the id of the connection. */
+        /** Subscribes to the channel and to the reports of changed keys. Returns the id of the connection. */
         private long watching(PooledConnection link) {
             if (!(link.ask(Commands.number()) instanceof Long number)) {
                 throw new JedisDataException("CLIENT ID was answered with no number");
             }
-            // Send the commands that the lane will need, as a test: if the user has no right to them, the subscription
-            // fails at once, and a caller learns why.
+            // Test the commands that the lane will need: if the user has no right to them, the subscription fails at
+            // once with that reason.
             link.askAll(Commands.track(number), Commands.remember());
             link.ask(Commands.trackNoMore());
             link.askAll(Commands.subscribe(SingleServer.CHANGES), Commands.subscribe(channel));
             return number;
         }
 
-        /** Does not give the connection back: the subscription keeps it. */
+        /** Does nothing: the subscription keeps the connection. */
         @Override
         public void release(PooledConnection sound) {}
     }

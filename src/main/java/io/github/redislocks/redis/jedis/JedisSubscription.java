@@ -7,7 +7,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** A subscription on a connection of its own. Only a platform thread may read it: see {@link IoThreads}. */
+/** A subscription, which has its own connection. Only a platform thread may read it: see {@link IoThreads}. */
 public final class JedisSubscription implements Redis.Subscription {
 
     private static final int MESSAGE_PARTS = 3;
@@ -15,11 +15,11 @@ public final class JedisSubscription implements Redis.Subscription {
     private final Endpoint endpoint;
     private final String channel;
     private final PooledConnection link;
-    /** The listener for changed keys, or null. */
+    /** Receives the names of changed keys; null if no keys are watched. */
     private final Tracking.@Nullable Listener listener;
 
     private volatile boolean closed;
-    /** When the ping that has no answer yet was sent; 0 if all pings are answered. */
+    /** When the ping was sent that has no answer yet; 0 if all pings are answered. */
     private volatile long pingedNanos;
 
     public JedisSubscription(
@@ -57,7 +57,7 @@ public final class JedisSubscription implements Redis.Subscription {
         }
     }
 
-    /** Works in RESP2 only. */
+    /** Works only in RESP2. */
     @Override
     public void ping(long patienceNanos) {
         long now = System.nanoTime();

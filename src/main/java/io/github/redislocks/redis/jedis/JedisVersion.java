@@ -5,20 +5,20 @@ import java.io.InputStream;
 import java.util.Properties;
 import redis.clients.jedis.Connection;
 
-/** The version of Jedis on the class path, which another project's dependency management may have chosen. */
+/** The version of Jedis on the class path. The dependency management of an application may have chosen it. */
 public final class JedisVersion {
 
-    /** The least version that has everything that this package uses. */
+    /** The first major version that has everything that this package uses. */
     private static final int LEAST_MAJOR = 6;
 
     private JedisVersion() {}
 
-    /** Throws if Jedis is too old, so that the client fails at its start and not when a call misses a method. */
+    /** Throws if Jedis is too old. Otherwise a call would fail later, for lack of a method. */
     public static void check() {
         check(present());
     }
 
-    /** Checks a version. The empty version is unknown, and passes. */
+    /** Throws if the version is too old. An empty text is an unknown version, which is accepted. */
     public static void check(String version) {
         String major = version.replaceFirst("\\..*", "");
         if (major.matches("\\d{1,9}") && Integer.parseInt(major) < LEAST_MAJOR) {

@@ -6,13 +6,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Permits, and a queue of threads that wait for one. A thread that arrives while a permit is free takes it, even if
- * others wait, since those still have to wake up. After a few such overtakings a permit goes to the first in the queue.
+ * Permits, with a queue of threads that wait for one. A thread that arrives while a permit is free takes it, even if
+ * others wait, since the others would first have to wake up. After a few such overtakings, a permit goes to the first
+ * thread in the queue.
  */
 public final class Permits {
 
     /**
-     * How many permits may go past the queue until one is handed to its first thread. Each hand-over costs a wake-up.
+     * The number of overtakings after which a permit is handed to the first thread in the queue. Each hand-over costs a
+     * wake-up.
      */
     public static final int MOST_OVERTAKINGS = 16;
 
@@ -24,13 +26,13 @@ public final class Permits {
         this(count, new ConcurrentLinkedQueue<>());
     }
 
-    /** Makes permits with a given queue. */
+    /** Makes permits with the given queue, which must be empty. */
     public Permits(int count, Queue<Waiter> line) {
         this.free = new AtomicInteger(count);
         this.line = line;
     }
 
-    /** A thread in the queue, until it gets a permit or leaves, whichever comes first. */
+    /** A thread in the queue. It either gets a permit or leaves the queue. */
     public static final class Waiter {
 
         private static final int WAITING = 0;
@@ -54,7 +56,8 @@ public final class Permits {
     }
 
     /**
-     * Takes a permit; waits for one until {@code deadline}. An interrupt does not end the wait; its flag is set again.
+     * Waits for a permit and takes it, until {@code deadline} at most. An interrupt does not end the wait; its flag is
+     * set again.
      */
     public boolean enter(long deadline) {
         return take() || await(join(), deadline);
@@ -66,7 +69,8 @@ public final class Permits {
         try {
             handedOver = !line.isEmpty() && overtakings.incrementAndGet() > MOST_OVERTAKINGS && handOver();
         } finally {
-            // Give the permit back even if there was no memory to look at the queue: otherwise it is lost permanently.
+            // Give the permit back even if there was no memory to look at the queue: otherwise the permit would be
+            // lost.
             if (!handedOver) {
                 free.incrementAndGet();
                 wakeFirst();
@@ -111,8 +115,8 @@ public final class Permits {
     private boolean await(Waiter me, long deadline) {
         boolean interrupted = false;
         try {
-            // Try once more now that this thread is in the queue: a thread that gave a permit back before this one
-            // joined could not wake it.
+            // Try again now that this thread is in the queue: a thread that gave a permit back before did not see this
+            // thread.
             while (!me.isServed()) {
                 if (take()) {
                     return taken(me);
@@ -132,20 +136,20 @@ public final class Permits {
         }
     }
 
-    /** Leaves the queue with a permit that the thread took itself. */
+    /** Leaves the queue with a permit that the thread took by itself. */
     private boolean taken(Waiter me) {
         if (gone(me)) {
             overtakings.set(0);
         } else {
-            // This thread was handed another permit as well: give that one back.
+            // Another thread has handed this thread a second permit: give the second one back.
             leave();
         }
         return true;
     }
 
     /**
-     * Leaves the queue, unless the thread has just been handed a permit. Passes on a wake-up that may have been meant
-     * for the thread.
+     * Leaves the queue; returns false if the thread has just been handed a permit. Wakes the next thread in the queue,
+     * since a wake-up may have gone to the leaving thread.
      */
     private boolean gone(Waiter me) {
         if (!me.leave()) {

@@ -30,12 +30,12 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * A connection to the server, which is opened only once. Each use has a deadline of its own, and any thread can cut the
+ * A connection to the server, which is opened once. Each use has its own deadline, and any thread can close the
  * connection at once.
  *
- * <p>The connections of Jedis cannot do that: no other thread can reach a connection whose handshake is not done; a
- * closed connection opens itself again; with TLS a close waits for the other side, or for a writer that is stuck; and a
- * timeout limits one read, although a reply may come in many pieces. So this class makes the plain socket itself, which
+ * <p>A connection of Jedis cannot do that. No other thread can reach it before its handshake is done. A closed
+ * connection opens itself again. With TLS, a close waits for the other side, or for a writer that is stuck. A timeout
+ * limits one read, although a reply may come in many pieces. So this class makes the plain socket itself; the socket
  * checks the deadline before each read.
  */
 public final class PooledConnection implements JedisSocketFactory {
@@ -56,16 +56,16 @@ public final class PooledConnection implements JedisSocketFactory {
     @SuppressWarnings("NullAway.Init") // Nobody uses a connection before connect().
     private Connection connection;
 
-    /** The deadline of all reads of the current use. Used by the connection's user only. */
+    /** The deadline of all reads of the current use. Used only by the thread that uses the connection. */
     private long deadline;
 
     private boolean armed;
     /** The id of the connection that receives the changes to the keys read on this one; 0 if none does. */
     private long listener;
-    /** Set while the connection is idle in the pool. */
+    /** Since when the connection has been idle in the pool. */
     private volatile long idleSince;
 
-    /** Makes a connection that {@link ConnectionPool#connect} still has to open, by {@code untilNanos}. */
+    /** Makes a connection, which {@link ConnectionPool#connect} has to open until {@code untilNanos}. */
     PooledConnection(ConnectionPool pool, HostAndPort address, JedisClientConfig config, long untilNanos) {
         this.pool = pool;
         this.address = address;
@@ -77,15 +77,15 @@ public final class PooledConnection implements JedisSocketFactory {
     }
 
     /**
-     * Opens the connection: TCP, TLS, HELLO, AUTH, SELECT. The timeout applies to each address of the host in turn, to
-     * TLS if a HostnameVerifier waits for it, and to all later steps together, from their first read on. A provider of
-     * credentials may take additional time before them.
+     * Opens the connection: TCP, TLS, HELLO, AUTH, SELECT. The timeout applies separately to each address of the host,
+     * to TLS if a HostnameVerifier is set, and to all later steps together. A provider of credentials may take
+     * additional time before the later steps.
      */
     void connect() {
         connection = new Connection(this, config);
     }
 
-    /** Called by Jedis. */
+    /** Called by Jedis, to open the connection. */
     @Override
     public Socket createSocket() {
         if (plain != null) {
@@ -102,7 +102,7 @@ public final class PooledConnection implements JedisSocketFactory {
         }
     }
 
-    /** Connects as Jedis does: to the first address of the host that accepts, in random order. */
+    /** Tries the addresses of the host in random order, as Jedis does, until one accepts the connection. */
     private Socket connected(HostAndPort to) throws IOException {
         List<InetAddress> hosts = new ArrayList<>(List.of(InetAddress.getAllByName(to.getHost())));
         Collections.shuffle(hosts);
@@ -134,7 +134,7 @@ public final class PooledConnection implements JedisSocketFactory {
         return config.isSsl() || config.getSslOptions() != null;
     }
 
-    /** Lays TLS over a socket, as Jedis does. */
+    /** Starts TLS on a socket, as Jedis does. */
     @SuppressWarnings("deprecation") // Users may still configure TLS in the old way.
     private Socket secured(Socket socket, HostAndPort to) throws IOException, GeneralSecurityException {
         SslOptions options = config.getSslOptions();
@@ -145,7 +145,7 @@ public final class PooledConnection implements JedisSocketFactory {
             factory = (SSLSocketFactory) SSLSocketFactory.getDefault();
         }
         if (parameters == null) {
-            // Have the host name verified: Jedis before 7.5 would accept any trusted certificate for any host.
+            // Verify the host name: Jedis before 7.5 would accept any trusted certificate for any host.
             parameters = new SSLParameters();
             parameters.setEndpointIdentificationAlgorithm("HTTPS");
         }
@@ -163,8 +163,8 @@ public final class PooledConnection implements JedisSocketFactory {
     }
 
     /**
-     * A socket whose reads, including those of TLS above it, end at the deadline. Bytes that have come by then can
-     * still be read.
+     * A socket whose reads end at the deadline, also the reads by TLS. Bytes that have come before the deadline can be
+     * read after it.
      */
     private final class TimedSocket extends Socket {
 
@@ -209,7 +209,7 @@ public final class PooledConnection implements JedisSocketFactory {
         return madeAt;
     }
 
-    /** The hash of the login token with which the connection was made. */
+    /** The hash of the login token with which the connection was made; 0 without login tokens. */
     int credentials() {
         return credentials;
     }
@@ -227,7 +227,7 @@ public final class PooledConnection implements JedisSocketFactory {
         return listener;
     }
 
-    /** Notes which connection receives the changes. Called by the connection's user. */
+    /** Sets that id. Called by the thread that uses this connection. */
     public void listener(long number) {
         listener = number;
     }
@@ -247,7 +247,7 @@ public final class PooledConnection implements JedisSocketFactory {
         return connection.executeCommand(request);
     }
 
-    /** Sends requests together and returns their answers in order; throws the first refusal, if there is one. */
+    /** Sends requests together. Returns their answers in order, or throws the first error reply. */
     public List<Object> askAll(CommandArguments... requests) {
         for (CommandArguments request : requests) {
             send(request);
@@ -265,7 +265,7 @@ public final class PooledConnection implements JedisSocketFactory {
         connection.sendCommand(request);
     }
 
-    /** The answers to this number of requests. An error reply is a {@code JedisDataException} in place of an answer. */
+    /** Reads the answers to {@code count} requests. An error reply is a {@code JedisDataException} in the list. */
     public List<Object> answers(int count) {
         return connection.getMany(count);
     }
@@ -275,20 +275,22 @@ public final class PooledConnection implements JedisSocketFactory {
         return connection.getUnflushedObject();
     }
 
-    /** The channel, for use without waiting; null if there is none. */
+    /** The channel, for use without waiting; null if this connection has none. */
     @Nullable
     public SocketChannel channel() {
         Socket socket = plain;
         return socket == null ? null : socket.getChannel();
     }
 
-    /** Whether the server has accepted the connection, and TLS is required. */
+    /** Whether the server has accepted the connection and TLS is required. */
     public boolean wantsTls() {
         Socket socket = plain;
         return isOverTls(config) && socket != null && socket.isConnected();
     }
 
-    /** Closes the connection at once, from any thread; a thread that connects, reads or writes then fails. */
+    /**
+     * Closes the connection at once; any thread may call this. A thread that is connecting, reading or writing fails.
+     */
     public void cut() {
         cut = true;
         pool.forget(this);
@@ -302,13 +304,13 @@ public final class PooledConnection implements JedisSocketFactory {
         try {
             socket.close();
         } catch (IOException e) {
-            // Ignored: nobody uses the socket any more, closed or not.
+            // Ignored: nobody uses the socket any more.
         }
     }
 
     /**
-     * The ms until a deadline, rounded up, so that calls with the same timeout use the same value and the socket's
-     * timeout seldom changes; 0, which means no limit, if the value would not fit; 1 once the time has passed.
+     * The ms until a deadline, rounded up: calls with the same timeout get the same value, so that the socket's timeout
+     * seldom changes. 1 after the deadline; 0, which means no limit, if the value is too large.
      */
     private static int millisUntil(long deadline) {
         long nanos = deadline - System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(1) - 1;

@@ -21,8 +21,8 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
- * A connection on which callers send without waiting, and whose answers a {@link QuickReader} reads. One batch is under
- * way at a time. When a batch is given up, its connection is closed.
+ * A connection on which callers send without waiting. A {@link QuickReader} reads the answers. One batch is under way
+ * at a time. If a batch is given up, the connection is closed.
  */
 final class QuickConnection {
 
@@ -36,14 +36,17 @@ final class QuickConnection {
     private final SocketChannel channel;
     private final Consumer<@Nullable RedisException> failures;
     private final AnswerBuffer buffer = new AnswerBuffer();
-    /** The batch that is under way; null if there is none, {@link #DEAD} when there will be no more. */
+    /** The batch that is under way; null if there is none; {@link #DEAD} if the connection is closed. */
     private final AtomicReference<@Nullable Batch> current = new AtomicReference<>();
 
     private volatile @Nullable SelectionKey key;
-    /** The bytes that did not fit into the socket's buffers. */
+    /**
+     * The bytes that still have to be written, since they did not fit into the socket's buffers; null if there are
+     * none.
+     */
     private volatile @Nullable ByteBuffer unwritten;
 
-    /** Calls that are under way, and the receiver of their outcomes. */
+    /** Calls that were sent together, and the receiver of their outcomes. */
     private static final class Batch {
 
         private final List<Call> calls;
@@ -54,8 +57,8 @@ final class QuickConnection {
         /** The number of answers so far. */
         private int answered;
         /**
-         * The calls that were sent again with their sources, since the server did not know their scripts; null at
-         * first.
+         * The indexes of the calls that were sent again by source, since the server did not know their scripts; null
+         * before that.
          */
         private @Nullable List<Integer> again;
 
@@ -73,11 +76,11 @@ final class QuickConnection {
     }
 
     /**
-     * Takes over a connection with a channel.
+     * Makes a quick connection from an open connection with a channel.
      *
      * @param pool the pool of the connection
      * @param server the run id of the server at the other end
-     * @param failures called once for each answered call, with its failure, or with null if the call succeeded
+     * @param failures called for each answered call, with the failure of the call, or null if it succeeded
      */
     QuickConnection(
             Endpoint endpoint,
@@ -106,7 +109,7 @@ final class QuickConnection {
         return current.get() == DEAD;
     }
 
-    /** Whether the connection was unused for so long that a firewall may have forgotten it. */
+    /** Whether the connection was idle for so long that a firewall may have forgotten it. */
     boolean isAged() {
         return pool.hasIdled(link, ConnectionPool.AGED_NANOS);
     }
@@ -118,17 +121,17 @@ final class QuickConnection {
     }
 
     /**
-     * Sends calls and returns at once; returns false if nothing was sent, since others are under way or the connection
-     * is closed.
+     * Sends calls without waiting. Returns false, and sends nothing, if a batch is under way or the connection is
+     * closed.
      *
-     * @param receiver called once, by another thread or before this returns: with the outcomes, or with null if the
+     * @param receiver called once, perhaps before this method returns: with the outcomes, or with null if the
      *     connection broke
      */
     boolean submit(List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
         if (current.get() != null) {
             return false;
         }
-        // Encode first, so that an error leaves the connection as it was.
+        // Encode the calls first, so that an error does not change the connection.
         Batch batch = new Batch(calls, timeoutNanos, receiver);
         ByteBuffer bytes = encoded(calls, null);
         if (!current.compareAndSet(null, batch)) {
@@ -140,7 +143,7 @@ final class QuickConnection {
         return true;
     }
 
-    /** The requests for all calls by digest, or for the calls with these numbers by source. */
+    /** Encodes all calls by digest, or, if {@code bySource} is not null, the calls with those indexes by source. */
     private ByteBuffer encoded(List<Call> calls, @Nullable List<Integer> bySource) {
         RequestBytes bytes = new RequestBytes(CALL_BYTES * calls.size());
         if (bySource == null) {
@@ -156,9 +159,9 @@ final class QuickConnection {
     }
 
     /**
-     * Writes to the socket; if the bytes do not fit into the socket's buffers, the reader writes the rest. Returns
-     * false after any error, since a part may have been sent: then the connection is broken off, and the receiver of
-     * the batch, which alone has the batch from here on, asks in another way.
+     * Writes to the socket. If the bytes do not fit into the socket's buffers, the reader writes the rest later.
+     * Returns false after any error, after which a part may have been sent: then the caller closes the connection, and
+     * the receiver of the batch asks in another way.
      */
     private boolean send(ByteBuffer bytes) {
         try {
@@ -180,8 +183,8 @@ final class QuickConnection {
     }
 
     /**
-     * Reads the bytes that have come, and writes those that did not fit before. The reading thread calls this and all
-     * methods below.
+     * Reads the bytes that have come, and writes bytes that did not fit before. Only the reading thread calls this
+     * method and those below.
      */
     void read() {
         boolean sound = false;
@@ -192,7 +195,7 @@ final class QuickConnection {
                 sound = take();
             }
         } catch (IOException | JedisException | CancelledKeyException e) {
-            // Ignored: the connection is broken off below.
+            // Ignored: the finally block closes the connection.
         } finally {
             if (!sound) {
                 breakOff();
@@ -210,7 +213,7 @@ final class QuickConnection {
         return send(rest);
     }
 
-    /** Takes the answers that are complete; returns false if the server has sent more answers than there were calls. */
+    /** Takes the complete answers. Returns false if the server has sent more answers than there were calls. */
     private boolean take() {
         Batch batch = current.get();
         if (batch == null || batch == DEAD) {
@@ -241,7 +244,7 @@ final class QuickConnection {
         return true;
     }
 
-    /** The calls whose scripts the server does not know. */
+    /** The indexes of the calls whose scripts the server does not know. */
     private static List<Integer> unknown(Batch batch) {
         List<Integer> unknown = List.of();
         for (int i = 0; i < batch.answers.length; i++) {
@@ -261,15 +264,15 @@ final class QuickConnection {
         }
         List<Outcome> all = Arrays.asList(outcomes);
         link.idleSince(pool.now());
-        // Free the connection before the receiver is called, which may send the next batch. An error from here on
-        // leaves no batch behind.
+        // End the batch before the receiver is called, since the receiver may send the next batch. After an error in
+        // the receiver, no batch is under way.
         if (current.compareAndSet(batch, null)) {
             batch.receiver.accept(all);
         }
     }
 
     /**
-     * Whether the connection stays open. Gives up a batch that is overdue, and closes a connection that was unused for
+     * Returns whether the connection stays open. Gives up an overdue batch, and closes a connection that was idle for
      * long.
      */
     boolean isAlive(long now) {
@@ -291,7 +294,7 @@ final class QuickConnection {
         return false;
     }
 
-    /** Closes the connection unless it is in use; returns whether it did. */
+    /** Closes the connection, unless a batch is under way; returns true if it is closed. */
     boolean retire() {
         boolean idle = current.compareAndSet(null, DEAD);
         if (idle) {
@@ -307,7 +310,7 @@ final class QuickConnection {
                     endpoint.timedOut(new Endpoint.Unfinished(batch.what(), true, false, batch.timeoutNanos)));
             silence = Collections.nCopies(batch.answers.length, each);
         } finally {
-            // End the batch even if there was no memory for the reason: then `silence` is null, as after a broken
+            // End the batch even if there was no memory for the outcomes: then `silence` is null, as after a broken
             // connection.
             if (current.compareAndSet(batch, DEAD)) {
                 close(batch, silence);
@@ -321,8 +324,8 @@ final class QuickConnection {
     }
 
     /**
-     * Closes the connection and calls the receiver, even if closing throws, since the node of the batch waits for that
-     * call.
+     * Closes the connection and calls the receiver. Calls the receiver even if closing throws, since the node of the
+     * batch waits for that call.
      */
     private void close(Batch batch, @Nullable List<Outcome> outcomes) {
         try {

@@ -17,32 +17,33 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the answers of several servers, as long as there are {@link QuickConnection quick connections}. Callers write
- * to each server themselves, and one thread reads all answers, so no thread has to wake up for each server.
+ * Reads the answers on the {@link QuickConnection quick connections} to several servers. Callers write to each server
+ * by themselves, and one thread reads all answers, so no server needs a thread that wakes up.
  *
  * <p>One thread reads at a time. A caller that waits alone reads by itself, so that no other thread has to wake up. The
- * reader's thread reads while several callers wait, so that their next calls are written together; while no caller has
- * waited for some time; and for callers on virtual threads, which a selector would pin to their carriers.
+ * reader has a thread, which reads in three cases: while several callers wait, so that their next calls are written
+ * together; while no caller has waited for some time; and for callers on virtual threads, which a selector would pin to
+ * their carriers.
  */
 public final class QuickReader {
 
     /**
-     * How late the reader may notice that an answer is overdue, and how soon the reader's thread reads if no caller
-     * does.
+     * The length of a tick: the most by which the reader notices an overdue answer too late, and the time after which
+     * the reader's thread reads if no caller does.
      */
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-    /** For how long a caller reads before it checks whether another thread has completed its call. */
+    /** How long a caller reads before it checks whether another thread has completed its call. */
     private static final long GLANCE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
-    /** How long a caller waits after reading has failed. */
+    /** The pause of a caller after reading has failed. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final Threads threads;
     private final LongSupplier nanoTime;
     private final CopyOnWriteArrayList<QuickConnection> connections = new CopyOnWriteArrayList<>();
     private final ReentrantLock changing = new ReentrantLock();
-    /** The selector of all connections; null if there is none. Changed with both locks. */
+    /** The selector of all connections; null if there is no connection. Changed only while both locks are held. */
     private volatile @Nullable Selector selector;
 
     /** The reader's thread; null if there is no connection. */
@@ -51,23 +52,24 @@ public final class QuickReader {
     private final ReentrantLock reading = new ReentrantLock();
     /** The number of callers that wait. */
     private final AtomicInteger waiting = new AtomicInteger();
-    /** Whether a caller has waited in this tick. */
+    /** Whether a caller has waited during this tick. */
     private volatile boolean callerWaited;
-    /** Whether a caller has waited in this tick that could not read by itself. */
+    /** Whether a caller that could not read by itself has waited during this tick. */
     private volatile boolean wanted;
-    /** When the tick started. Used by the reader's thread only, as the next field. */
+    /** When the tick started. This field and the next are used by the reader's thread only. */
     private long tickNanos;
     /**
-     * Whether callers waited in the last tick and each could read by itself, so that the reader's thread had no work.
+     * Whether callers waited during the last tick and all of them could read by themselves, so that the reader's thread
+     * had no work.
      */
     private boolean spared;
 
-    /** Makes a reader that starts its thread with the first connection. */
+    /** Makes a reader. Its thread starts with the first connection. */
     public QuickReader(Threads threads) {
         this(threads, System::nanoTime);
     }
 
-    /** Makes a reader with a clock for the time that connections have been idle. */
+    /** Makes a reader with a clock for the idle times of connections. */
     public QuickReader(Threads threads, LongSupplier nanoTime) {
         this.threads = threads;
         this.nanoTime = nanoTime;
@@ -82,9 +84,10 @@ public final class QuickReader {
     }
 
     /**
-     * Reads from a connection from now on, until the connection is closed.
+     * Starts to read a connection, until it is closed.
      *
-     * @throws IOException if that is not possible; {@link OutOfMemoryError} if there is no thread
+     * @throws IOException if the connection cannot be read; an {@link OutOfMemoryError} is thrown if no thread can be
+     *     started
      */
     void add(QuickConnection connection) throws IOException {
         changing.lock();
@@ -104,9 +107,10 @@ public final class QuickReader {
         }
     }
 
-    /** Reads on the reader's thread, unless callers read. */
+    /** Reads on the reader's thread, unless callers read by themselves. */
     private void readUnlessSpared() {
-        // Clear the interrupt flag, with which a selector would not wait; nobody relies on the flag of this thread.
+        // Clear the interrupt flag: with the flag set, a selector does not wait. Nobody relies on the flag of this
+        // thread.
         Thread.interrupted();
         if (isSpared() || !reading.tryLock()) {
             LockSupport.parkNanos(this, TICK_NANOS);
@@ -122,7 +126,7 @@ public final class QuickReader {
         }
     }
 
-    /** Whether the reader's thread need not read, since callers read by themselves, or nobody waits. */
+    /** Whether the reader's thread need not read: callers read by themselves, or nobody waits. */
     private boolean isSpared() {
         long now = System.nanoTime();
         if (now - tickNanos >= TICK_NANOS) {
@@ -135,8 +139,8 @@ public final class QuickReader {
     }
 
     /**
-     * Lets a caller that waits for answers read, or wait until it is unparked, at most for {@code nanos}. May return
-     * earlier.
+     * Called by a thread that waits for answers. The thread reads, or waits until it is unparked, for {@code nanos} at
+     * most. May return earlier.
      */
     public void pause(long nanos) {
         callerWaited = true;
@@ -145,7 +149,7 @@ public final class QuickReader {
             boolean mayRead = alone && !VirtualThreads.isVirtual(Thread.currentThread());
             if (mayRead && selector != null && reading.tryLock()) {
                 try {
-                    // Read for a short time only, since another thread may complete the caller's call meanwhile.
+                    // Read only for a short time, since another thread may complete the caller's call meanwhile.
                     read(Math.min(nanos, GLANCE_NANOS));
                 } finally {
                     reading.unlock();
@@ -167,7 +171,7 @@ public final class QuickReader {
         }
     }
 
-    /** Wakes the reader's thread, unless a thread reads. */
+    /** Wakes the reader's thread, unless some thread is reading. */
     private void wakeThread() {
         DutyLoop running = loop;
         if (running != null && !reading.isLocked()) {
@@ -175,7 +179,7 @@ public final class QuickReader {
         }
     }
 
-    /** Reads the first answers that come within {@code nanos}. Called with the lock. */
+    /** Waits for the first answers, for {@code nanos} at most, and reads them. Called with the lock. */
     private void read(long nanos) throws IOException {
         Selector open = selector;
         if (open != null) {
@@ -200,7 +204,7 @@ public final class QuickReader {
         }
     }
 
-    /** Ends the thread if no connection is left. Called by that thread, with the lock. */
+    /** Ends the reader's thread if no connection is left. Called by that thread, with the lock. */
     private void closeIfIdle() throws IOException {
         if (!connections.isEmpty()) {
             return;

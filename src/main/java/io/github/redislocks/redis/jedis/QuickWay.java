@@ -14,10 +14,10 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** The {@link QuickConnection} to one server, if there is one, and the time at which the next may be made. */
+/** The {@link QuickConnection} to one server, if there is one. Makes the next one, but not too often. */
 final class QuickWay {
 
-    /** The pause between two tries to connect, since the server may accept no further connection. */
+    /** The least time between two tries to connect: a server may accept no further connection. */
     private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final Endpoint endpoint;
@@ -25,16 +25,16 @@ final class QuickWay {
     private final QuickReader reader;
     private final Consumer<@Nullable RedisException> failures;
     /**
-     * The connection that a worker is making. It is kept here to check its total time, since on a channel a timeout
-     * limits only one read.
+     * The connection that a worker is making. On a channel a timeout limits only one read, so {@link #connect} checks
+     * the total time.
      */
     private volatile @Nullable PooledConnection making;
 
     private volatile @Nullable QuickConnection current;
-    /** When to connect next at the earliest. The caller that moves this time has the right to connect. */
+    /** The earliest time of the next try to connect. The caller that moves this time makes the try. */
     private final AtomicLong notBeforeNanos = new AtomicLong(System.nanoTime());
 
-    /** @param failures receives the failure of each answered call, or null */
+    /** @param failures receives, for each answered call, the failure or null */
     QuickWay(Endpoint endpoint, ConnectionPool pool, QuickReader reader, Consumer<@Nullable RedisException> failures) {
         this.endpoint = endpoint;
         this.pool = pool;
@@ -42,12 +42,14 @@ final class QuickWay {
         this.failures = failures;
     }
 
-    /** The pool of quick connections, of which there is one at a time. */
+    /** Makes the pool for the quick connection. */
     static ConnectionPool pool(HostAndPort address, JedisClientConfig config, QuickReader reader) {
         return new ConnectionPool(address, config, 1, reader.nanoTime(), !PooledConnection.isOverTls(config));
     }
 
-    /** As {@link QuickConnection#submit}; returns false if no connection may be used. */
+    /**
+     * Sends calls as {@link QuickConnection#submit} does. Returns false also if there is no connection to this server.
+     */
     boolean submit(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
         QuickConnection connection = current;
         if (connection == null || connection.isDead()) {
@@ -60,13 +62,16 @@ final class QuickWay {
                 return false;
             }
         } catch (JedisException noCredentials) {
-            // Calls on other connections meet the same failure, and report it.
+            // Ignored: calls on other connections meet the same failure, and report it.
             return false;
         }
         return connection.submit(calls, timeoutNanos, receiver);
     }
 
-    /** Has a worker connect, unless there is a connection or the pause since the last try lasts. Does not wait. */
+    /**
+     * Makes a worker connect, without waiting. Does nothing if there is a connection, or if the last try was a short
+     * time ago.
+     */
     void connect(long timeoutNanos) {
         QuickConnection last = current;
         if ((last != null && !last.isDead()) || !pool.isOfChannels()) {
@@ -83,7 +88,7 @@ final class QuickWay {
             try {
                 endpoint.workers().execute(() -> connectNow(timeoutNanos));
             } catch (RejectedExecutionException e) {
-                // Ignored: the next try may find a thread.
+                // Ignored: no thread could be started. There will be another try.
             }
         }
     }
@@ -102,7 +107,7 @@ final class QuickWay {
             made = true;
             notBeforeNanos.set(System.nanoTime());
         } catch (IOException | RuntimeException e) {
-            // Ignored: calls go on without a quick connection, more slowly, and report the same failure.
+            // Ignored: without a quick connection calls go another way, which is slower, and report the same failure.
         } finally {
             making = null;
             if (!made && link != null) {
@@ -111,7 +116,7 @@ final class QuickWay {
         }
     }
 
-    /** Retires the connection that exists now. */
+    /** Retires the present connection. */
     void renew() {
         pool.renew();
     }

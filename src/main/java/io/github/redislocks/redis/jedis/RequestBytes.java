@@ -6,12 +6,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 
-/** Calls in the form in which they are written to a server, one after the other, in one array of bytes. */
+/** Encoded calls, one after the other in one array of bytes, as they are written to a server. */
 final class RequestBytes {
 
     private static final byte[] EVALSHA = "$7\r\nEVALSHA\r\n".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] EVAL = "$4\r\nEVAL\r\n".getBytes(StandardCharsets.US_ASCII);
-    /** The number of parts besides keys and arguments: the command, the digest, and the number of keys. */
+    /** The number of parts of a call beside its keys and arguments: the command, the digest, and the number of keys. */
     private static final int OTHERS = 3;
 
     private static final int LENGTH_BYTES = 16;
@@ -23,14 +23,14 @@ final class RequestBytes {
         bytes = new byte[expectedBytes];
     }
 
-    /** Adds a call of a script that the server knows. */
+    /** Adds a call by the digest of its script. */
     void add(Call call, String server) {
         start(call, EVALSHA);
         text(call.script().digest());
         rest(call, server);
     }
 
-    /** Adds a call with the source of its script. */
+    /** Adds a call by the source of its script. */
     void addWithSource(Call call, String server) {
         start(call, EVAL);
         text(call.script().source().getBytes(StandardCharsets.UTF_8));

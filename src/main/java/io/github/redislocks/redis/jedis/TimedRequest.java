@@ -29,21 +29,21 @@ import redis.clients.jedis.exceptions.JedisException;
  *     if it is the thread's only work, connect and ask here
  * </pre>
  *
- * <p>A worker that was given up finds its connection closed. If the worker had not sent the request, it does not send
- * it any more, and the connection that it makes is kept for the next call. Otherwise, with a distant server, no call
- * might ever have the time to connect.
+ * <p>When the caller gives up a worker that has sent the request, it closes the worker's connection. A worker that has
+ * not sent the request yet goes on connecting, but does not send the request: the connection is kept for the next call.
+ * Otherwise no call might ever have enough time to connect to a distant server.
  */
 public abstract class TimedRequest<T> {
 
     /**
-     * How long after the deadline a worker may still report the timeout itself, since the worker knows best what
-     * happened.
+     * How long after the deadline the caller waits for the worker's own report of the timeout, since the worker knows
+     * best what happened.
      */
     private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(3);
 
     /**
-     * The least time with which a connection is tested. The test gets half of it, which must be enough for a round trip
-     * to a distant server.
+     * The least time that must be left for testing a connection. The test gets half of the time that is left: enough
+     * for a round trip to a distant server.
      */
     private static final long TIME_TO_ASK_NANOS = TimeUnit.MILLISECONDS.toNanos(800);
 
@@ -73,7 +73,7 @@ public abstract class TimedRequest<T> {
         this.deadline = System.nanoTime() + timeoutNanos;
     }
 
-    /** Sends the request and reads the answer. Called again, on a fresh connection, if the first one was stale. */
+    /** Sends the request and reads the answer. Called again on a fresh connection if the first connection was stale. */
     public abstract T on(PooledConnection link);
 
     /** The name of the request in messages. */
@@ -84,7 +84,7 @@ public abstract class TimedRequest<T> {
         pool.giveBack(sound);
     }
 
-    /** Whether the request was sent before. */
+    /** Whether an earlier copy of the request was sent. */
     public final boolean resent() {
         return resent;
     }
@@ -97,10 +97,10 @@ public abstract class TimedRequest<T> {
     /**
      * Performs the request.
      *
-     * @param here whether the caller's thread may block on a socket
+     * @param here whether the calling thread may block on a socket
      */
     public final T perform(boolean here) {
-        // Check the stack first: a thread with a permit must be able to give the permit back.
+        // Check the stack before taking a permit: after a StackOverflowError the thread could not give the permit back.
         StackSpace.ensure();
         if (!pool.enter(deadline)) {
             throw endpoint.noneFree(what(), pool.bound(), timeoutNanos);
@@ -117,7 +117,8 @@ public abstract class TimedRequest<T> {
             }
             return answer != null ? answer : elsewhere();
         } catch (JedisDataException e) {
-            // A provider of credentials may be late: then the failure counts as a missing connection.
+            // If a provider supplies credentials, refused ones may be valid later: such a failure counts as a failed
+            // connection.
             throw Endpoint.isOfCredentials(e) && pool.hasChangingCredentials()
                     ? endpoint.failed(e, unfinished(stage.get() != Stage.UNSENT))
                     : endpoint.refused(e, what(), resent);
@@ -142,8 +143,8 @@ public abstract class TimedRequest<T> {
             });
             return await(answer);
         } finally {
-            // A worker that has started gives the permit back itself. If it has not started, it never will, and this
-            // thread gives the permit back.
+            // A worker that has started gives the permit back itself. A worker that has not started will not start any
+            // more, so this thread gives the permit back.
             hasPermit = started.compareAndSet(false, true);
         }
     }
@@ -168,7 +169,7 @@ public abstract class TimedRequest<T> {
     }
 
     /**
-     * Asks on an idle connection. Returns null if there is none, or if it was stale; in the latter case, closes all
+     * Asks on an idle connection. Returns null if there is none or if it was stale. If it was stale, also closes all
      * connections that have been idle for as long.
      */
     private @Nullable T onIdle() {
@@ -189,8 +190,8 @@ public abstract class TimedRequest<T> {
     }
 
     /**
-     * Whether to test a connection before use: it has been silent for long, and there is time for a test or the silence
-     * was longer than half a minute.
+     * Whether to test a connection before use. A connection that was idle for long is tested if there is time for a
+     * test; after half a minute it is always tested.
      */
     private boolean isToBeAsked(PooledConnection idle) {
         return pool.hasIdled(idle, ConnectionPool.KEPT_NANOS)
@@ -198,8 +199,8 @@ public abstract class TimedRequest<T> {
     }
 
     /**
-     * Tests whether a connection that was unused for long still leads to the server. The test gets half of the
-     * remaining time, so that the other half is left to connect and ask if the test fails.
+     * Tests whether a connection that was idle for long still leads to the server. The test gets half of the time that
+     * is left. If the test fails, the other half is left to connect and ask.
      */
     private boolean answers(PooledConnection aged) {
         current = aged;
@@ -231,8 +232,8 @@ public abstract class TimedRequest<T> {
         }
         pool.connect(link);
         if (leftNanos() <= 0) {
-            // Keep the connection for the next call: with a distant server, connecting may take longer than any one
-            // call has time.
+            // Keep the connection for the next call: connecting to a distant server may take longer than any single
+            // call may take.
             pool.giveBack(link);
             throw endpoint.timedOut(unfinished(stage.get() != Stage.UNSENT));
         }
@@ -275,8 +276,8 @@ public abstract class TimedRequest<T> {
                 } catch (TimeoutException e) {
                     abandon();
                     if (until != deadline + GRACE_NANOS) {
-                        // The worker is silent even after it was cut off: it may have had no memory to report the
-                        // answer or its failure.
+                        // The worker is silent although its connection was closed: it may have had no memory for a
+                        // report.
                         throw endpoint.timedOut(unfinished(true));
                     }
                     until += timeoutNanos;
@@ -291,7 +292,7 @@ public abstract class TimedRequest<T> {
         }
     }
 
-    /** Gives up the worker, unless it has just finished. */
+    /** Gives the worker up, unless it has just finished. */
     private void abandon() {
         boolean unsent = stage.compareAndSet(Stage.UNSENT, Stage.ABANDONED);
         if (unsent || stage.compareAndSet(Stage.SENT, Stage.ABANDONED)) {
@@ -303,7 +304,7 @@ public abstract class TimedRequest<T> {
         }
     }
 
-    /** The state of this request, for the message of its failure. */
+    /** The data of this request for the message of its failure. */
     private Endpoint.Unfinished unfinished(boolean sent) {
         PooledConnection last = current;
         return new Endpoint.Unfinished(what(), sent, last != null && last.wantsTls(), timeoutNanos);

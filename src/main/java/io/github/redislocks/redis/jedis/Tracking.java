@@ -7,11 +7,11 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * Makes the server report changes to the keys of held locks, by the server's support for client-side caches: it
- * remembers the keys that the lane has read, and when another client changes them, it sends their names to the
+ * Makes the server report changes to the keys of held locks. This uses the server's support for client-side caches: the
+ * server remembers the keys that the lane has read, and sends the name of a key that another client changes to the
  * connection of a subscription.
  *
- * <p>The server forgets the keys when either of the two connections ends. Then, and at the start, the watcher is
+ * <p>The server forgets the keys when the lane or the subscription ends. Then, and at the start, the watcher is
  * notified that any key may have changed, so that all keys are read again.
  */
 public final class Tracking {
@@ -29,7 +29,7 @@ public final class Tracking {
 
         private final long number;
         private final Redis.Watcher watcher;
-        /** Whether the server was asked to report to this connection. Used by the lane only. */
+        /** Whether the server has been told to report to this connection. Used by the lane only. */
         private volatile boolean used;
 
         private Listener(long number, Redis.Watcher watcher) {
@@ -37,7 +37,7 @@ public final class Tracking {
             this.watcher = watcher;
         }
 
-        /** @param keys the names of keys, or null, which stands for all */
+        /** @param keys the names of the changed keys; null if any key may have changed */
         void changed(@Nullable Object keys) {
             if (keys == null) {
                 watcher.changed(null);
@@ -51,8 +51,8 @@ public final class Tracking {
         }
 
         /**
-         * Forgets the connection, which has ended: its id must not be used any more, since after a restart of the
-         * server another connection may get it.
+         * Forgets this connection, which has ended. Its id must not be used any more: after a restart of the server,
+         * another connection may get it.
          */
         @SuppressWarnings("ReferenceEquality")
         void forget() {
@@ -62,7 +62,7 @@ public final class Tracking {
         }
     }
 
-    /** Makes the server report changes to the connection with this id from now on. */
+    /** From now on, the server is to report changes to the connection with the given id. */
     Listener track(long number, Redis.Watcher watcher) {
         Listener listener = new Listener(number, watcher);
         current = listener;
@@ -70,7 +70,10 @@ public final class Tracking {
         return listener;
     }
 
-    /** Whether the server reports changes to the keys read on a connection. Asks the server for it if needed. */
+    /**
+     * Returns whether the server reports changes to the keys that the lane reads on this connection. Tells the server
+     * to do so if needed.
+     */
     boolean isOn(PooledConnection lane) {
         Listener listener = current;
         if (listener == null) {
@@ -89,13 +92,13 @@ public final class Tracking {
         boolean again = listener.used;
         listener.used = true;
         if (again) {
-            // The server has forgotten the keys that were read on the lane's connection before.
+            // With a new connection of the lane, the server has forgotten the keys that were read on the old one.
             listener.watcher.changed(null);
         }
         return true;
     }
 
-    /** Logs a refusal once, unless the subscription may have just ended, which is reported anyway. */
+    /** Logs a refusal once. Logs nothing if the subscription may have just ended, since that is reported anyway. */
     private void refused(JedisDataException refused) {
         String text = String.valueOf(refused.getMessage());
         if (!warned && !text.contains("does not exist")) {

@@ -16,9 +16,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The Redis whose master Sentinels name. When another server becomes the master, the connections to the old one are
- * closed: subscriptions break, and calls under way fail as unanswered, since a reply of the old master must not count
- * any more.
+ * A Redis whose master is named by Sentinels. When another server becomes the master, the connections to the old master
+ * are closed, since its replies must not count any more: subscriptions break, and calls under way fail as unanswered.
  */
 public final class SentinelRedis implements Redis {
 
@@ -27,7 +26,7 @@ public final class SentinelRedis implements Redis {
     private final Sentinels sentinels;
     private volatile @Nullable SingleServer master;
     private volatile Runnable onMoved = () -> {};
-    /** Whether the listener must still run for the new master. Used only by the thread that found the master. */
+    /** Whether the listener must still run for the new master. Used only by the thread that calls {@link #found}. */
     private boolean moved;
 
     public SentinelRedis(
@@ -37,19 +36,20 @@ public final class SentinelRedis implements Redis {
         this.sentinels = new Sentinels(topology, sentinels, timeoutNanos, this::found, threads);
     }
 
-    /** Starts to ask the Sentinels; does not wait for a reply. */
+    /** Starts to ask the Sentinels, without waiting for a reply. */
     public SentinelRedis start() {
         sentinels.start();
         return this;
     }
 
-    /** Uses the address of a new master. Called by one thread at a time, and not after the Sentinels are closed. */
+    /**
+     * Uses the address of a new master. Called by one thread at a time, and no longer once the Sentinels are closed.
+     */
     public void found(Address address) {
         SingleServer before = master;
         if (before != null) {
             log(address, before);
-            // Clear `master` first: no call may reach the new master before the listener has run, so calls wait until
-            // then.
+            // Clear `master`, so that calls wait: no call may reach the new master before the listener has run.
             moved = true;
             master = null;
             before.close();
@@ -115,8 +115,8 @@ public final class SentinelRedis implements Redis {
     }
 
     /**
-     * Sends a request to the master; while the master does not answer, the Sentinels are asked more often. A request
-     * that had not been sent when its master was replaced goes to the new master.
+     * Sends a request to the master. If the master is replaced before the request is sent, the request goes to the new
+     * master. Notes whether the master answers: while it does not, the Sentinels are asked more often.
      */
     private <T> T send(long timeoutNanos, Request<T> request) {
         long deadline = System.nanoTime() + timeoutNanos;

@@ -16,20 +16,20 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the Sentinels of a master again and again for its address. More than half of them decide, as they do among
- * themselves. So a Sentinel that was cut off and returns with old data, or that monitors another server by the same
+ * Asks the Sentinels of a master again and again for the master's address. The address counts that more than half of
+ * them name. So a Sentinel that was cut off and returns with old data, or that monitors another server by the same
  * name, misleads no client.
  */
 public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-    /** How long a reply may take before the next Sentinel is asked. */
+    /** How long a reply may take before the watch asks the next Sentinel as well. */
     private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     /** The reply of a Sentinel: the address of the master, and the epoch of the failover that made it the master. */
     public record Sighting(Address address, long epoch) {
 
         private static Sighting of(List<?> master, List<?> address) {
-            // Take the last match: the name of the master, which comes before it, may be "config-epoch" too.
+            // Take the last match: a master may have the name "config-epoch", which comes earlier in the reply.
             Object epoch = master.get(master.lastIndexOf("config-epoch") + 1);
             return new Sighting(
                     new Address((String) address.get(0), Integer.parseInt((String) address.get(1))),
@@ -45,7 +45,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
 
     /**
      * @param timeoutNanos how long to wait for a reply
-     * @param onMaster called with the first master and with each new one, by one thread at a time; called again if it
+     * @param onMaster called with the first address and with each new one, by one thread at a time; called again if it
      *     throws
      */
     public Sentinels(
@@ -65,7 +65,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
         this.onMaster = onMaster;
     }
 
-    /** Notes whether the master does not answer; the Sentinels are then asked more often. */
+    /** Notes whether calls to the master fail. While they do, the Sentinels are asked more often. */
     public void troubled(boolean now) {
         if (troubled != now) {
             troubled = now;
@@ -86,7 +86,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     }
 
     /**
-     * Waits until a master is known or every Sentinel has failed to name one, at most until {@code deadline}. An
+     * Waits until a master is known or every Sentinel has failed to name one, until {@code deadline} at most. An
      * interrupt does not end the wait; its flag is set again.
      */
     public void awaitMaster(long deadline) {
@@ -94,8 +94,8 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     }
 
     /**
-     * Whether a master is known, or none can be found. Takes the lock, which is held while the listener runs, so the
-     * result is true only after the listener has run.
+     * Whether a master is known, or no Sentinel names one. Waits for the lock, which is held while the listener runs:
+     * so a known master is one for which the listener has run.
      */
     private boolean isDecided() {
         lock.lock();
@@ -107,7 +107,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     }
 
     /**
-     * Makes the exception for a call while no master is known. Its cause is a refusal if every Sentinel has refused.
+     * Makes the exception for a call while no master is known. The cause is a refusal if every Sentinel has refused.
      */
     public RedisException.Unanswered troubles() {
         return troubles(
@@ -141,9 +141,9 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
     }
 
     /**
-     * Asks for the epoch ({@code SENTINEL MASTER}) before the address: in the other order an old address could come
-     * with a new epoch, and would be believed permanently. The reply to {@code SENTINEL MASTER} has an address too,
-     * which is not used: until the failover has moved all replicas, it is that of the old master.
+     * Asks for the epoch ({@code SENTINEL MASTER}) before the address. In the other order, an old address could come
+     * with a new epoch, and would be believed for ever. The reply to {@code SENTINEL MASTER} also has an address, which
+     * is not used: until the failover has moved all replicas, it is the address of the old master.
      */
     @Override
     protected Sighting ask(Observer<Sighting> sentinel) {
@@ -164,7 +164,7 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
             return null;
         }
         if (!from.differs()) {
-            // Ask the other Sentinels soon, since they may know more.
+            // Ask the other Sentinels soon: they may confirm the new address.
             hurry();
         }
         return name(from) + " says that it is at " + seen.address() + ", and this client stays at " + master
@@ -183,18 +183,19 @@ public final class Sentinels extends TopologyWatch<Sentinels.Sighting> {
                 .toList();
         Address chosen = chosen(master, seen, mayChoose(now));
         if (chosen != null && !chosen.equals(master) && !isClosed()) {
-            // Call the listener before the field is set: if it throws, the next reply calls it again.
+            // Call the listener before `master` is set: if the listener throws, it is called again with the next reply.
             onMaster.accept(chosen);
             master = chosen;
         }
     }
 
     /**
-     * Chooses the master: the one that more than half of all Sentinels name. If there is none, the known master stays.
-     * If no master is known and the time to wait for other Sentinels is over, it is the one that most Sentinels name;
-     * if several are named equally often, the one with the greatest epoch.
+     * Chooses the master: the address that more than half of all Sentinels name. If there is no such address, the known
+     * master stays. If no master is known yet and {@code late} is true, chooses the address that most Sentinels name;
+     * of several such addresses, the one with the greatest epoch.
      *
-     * @param said the last reply of each Sentinel, empty for one that does not answer
+     * @param said the last reply of each Sentinel; empty for a Sentinel that does not reply
+     * @param late whether the time to wait for other Sentinels is over
      */
     public static @Nullable Address chosen(@Nullable Address known, List<Optional<Sighting>> said, boolean late) {
         List<Sighting> all = said.stream().flatMap(Optional::stream).toList();

@@ -7,14 +7,17 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server that a {@link TopologyWatch} asks about a topology, and the result of the last question. Guarded by the
- * watch's lock.
+ * A server that a {@link TopologyWatch} asks about a topology: a Sentinel or a cluster node. Has the result of the last
+ * question. Guarded by the watch's lock.
  *
  * @param <A> the type of a reply
  */
 public final class Observer<A> {
 
-    /** How long replies may differ until this is logged: longer than it takes until all servers know of a failover. */
+    /**
+     * How long the replies may differ from the topology in use before this is logged. After a failover, all servers
+     * know of it sooner.
+     */
     private static final long DISSENT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     public final Address address;
@@ -22,7 +25,7 @@ public final class Observer<A> {
 
     private final LogLimiter news = new LogLimiter();
     private final LogLimiter dissent = new LogLimiter();
-    /** Whether a question is under way; also read without the lock. */
+    /** Whether a question is under way. Also read without the lock. */
     private volatile boolean asked;
 
     private boolean due = true;
@@ -30,7 +33,7 @@ public final class Observer<A> {
     private @Nullable A answer;
     private @Nullable String trouble;
     private @Nullable RuntimeException thrown;
-    /** When the replies started to differ from the topology that the client uses; 0 if they do not. */
+    /** When the replies started to differ from the topology that the client uses; 0 if they do not differ. */
     private long differsSinceNanos;
 
     Observer(Address address, SingleServer server) {
@@ -43,7 +46,7 @@ public final class Observer<A> {
         due = false;
     }
 
-    /** Notes that the question is over, whatever its result. */
+    /** Notes that the question is over, with or without a reply. */
     void endQuestion() {
         asked = false;
     }
@@ -69,12 +72,15 @@ public final class Observer<A> {
         return news.start(now, now);
     }
 
-    /** Whether the replies before the current one already differed from the topology that the client uses. */
+    /** Whether the replies before the current one differed from the topology that the client uses. */
     public boolean differs() {
         return differsSinceNanos != 0;
     }
 
-    /** Notes whether the last reply differs; returns true once, if the replies have differed for a while. */
+    /**
+     * Notes whether the last reply differs from the topology that the client uses. Returns true once, when the replies
+     * have differed for {@link #DISSENT_NANOS}.
+     */
     boolean isDissent(boolean differs, long now) {
         if (!differs || differsSinceNanos == 0) {
             differsSinceNanos = differs ? now : 0;
@@ -87,12 +93,16 @@ public final class Observer<A> {
         return asked;
     }
 
-    /** Makes the next question due as soon as the current one has ended, without a pause. */
+    /** Makes the next question due without a pause, as soon as the current one has ended. */
     public void hurry() {
         due = true;
     }
 
-    /** The nanoseconds until the next question is due, given the pause after the last reply; 0 for at once. */
+    /**
+     * The nanoseconds until the next question is due; 0 if it is due.
+     *
+     * @param pauseNanos the pause after the last question
+     */
     public long dueInNanos(long pauseNanos, long now) {
         return due ? 0 : Math.max(0, endedNanos + pauseNanos - now);
     }
@@ -103,13 +113,13 @@ public final class Observer<A> {
         return answer;
     }
 
-    /** Why the last question got no usable reply; null if it got one, or if there was no question yet. */
+    /** Why the last question got no usable reply; null if it got one, or if no question was asked yet. */
     @Nullable
     public String trouble() {
         return trouble;
     }
 
-    /** The exception with which the last request to this server failed; null if it did not throw. */
+    /** The exception with which the last question failed; null if it did not fail. */
     @Nullable
     RuntimeException thrown() {
         return thrown;

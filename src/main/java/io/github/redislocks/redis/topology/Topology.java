@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 
-/** The servers of a deployment, and how the client finds the one to use. */
+/** The servers of a deployment, and how the client finds the server to use. */
 public sealed interface Topology {
 
     /** A server at a fixed address. */
@@ -20,7 +20,7 @@ public sealed interface Topology {
     /**
      * The masters of a cluster.
      *
-     * @param nodes some nodes, one of which has to reply at the start; the client finds the others
+     * @param nodes the addresses of some nodes; the client finds the others, if one of these replies at the start
      */
     record Cluster(List<Address> nodes) implements Topology {
 
@@ -44,10 +44,10 @@ public sealed interface Topology {
     }
 
     /**
-     * A master that Sentinels monitor, at the address that they name.
+     * A master that Sentinels monitor. The Sentinels name its address.
      *
      * @param masterName the master's name in the Sentinels' configuration
-     * @param addresses the Sentinels to ask; the client asks no others
+     * @param addresses the addresses of the Sentinels; the client asks no others
      */
     record Sentinel(String masterName, List<Address> addresses) implements Topology {
 

@@ -22,27 +22,27 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread that lets workers ask the observers of a topology again and again, one observer after the other. An observer
- * is a Sentinel or a cluster node, which sees the topology. If a reply takes longer than a moment, the next observer is
- * asked as well, so that a hanging observer delays the others only by that moment. The subclass decides which observer
- * is next, how to ask it, and what the replies mean.
+ * A thread that makes workers ask the observers of a topology again and again, one observer after the other. An
+ * observer is a Sentinel or a cluster node. If a reply takes longer than a short time, the next observer is asked as
+ * well, so that an observer that hangs delays the others only by that time. The subclass decides which observer is
+ * next, how to ask it, and what the replies mean.
  *
  * @param <A> the type of a reply
  */
 public abstract class TopologyWatch<A> implements AutoCloseable {
 
-    /** The pause between two questions to an observer while the master does not answer. */
+    /** The pause between two questions to the same observer while a master does not answer. */
     protected static final long TROUBLED_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long LEAST_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
     /**
-     * After the first reply, the watch waits for the others for this fraction of a command timeout, before it makes a
-     * first choice.
+     * After the first reply, the watch waits for the other observers before it makes its first choice: for a command
+     * timeout divided by this.
      */
     private static final int PATIENCE = 4;
 
-    /** Held during the calls of all methods below that say "with the lock". */
+    /** Held during the calls of all methods whose comment says "with the lock". */
     protected final ReentrantLock lock = new ReentrantLock();
 
     /** How long to wait for a reply. */
@@ -54,23 +54,21 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     private final IoThreads workers;
     private final DutyLoop loop;
     private final Bell news = new Bell();
-    /** The observers, in the order of their last questions, the oldest first. */
+    /** The observers in the order of their last questions, the oldest first. */
     private final Map<Address, Observer<A>> observers = new LinkedHashMap<>(16, 0.75f, true);
-    /**
-     * When to stop waiting for further replies before a first choice; 0 before the first reply. Guarded by the lock.
-     */
+    /** When the first choice may be made without further replies; 0 before the first reply. Guarded by the lock. */
     private long chooseAtNanos;
-    /** Used by the watch's thread only. */
+    /** When the next question may start, at the earliest. Used by the watch's thread only. */
     private long notBeforeNanos = System.nanoTime();
 
     private volatile boolean closed;
 
     /**
-     * Makes a watch that does not ask yet.
+     * Makes a watch. It asks nobody before {@link #start}.
      *
      * @param role the role in the names of the threads
      * @param timeoutNanos how long to wait for a reply
-     * @param patienceNanos how long a reply may take before the next observer is asked
+     * @param patienceNanos how long a reply may take before the next observer is asked as well
      */
     protected TopologyWatch(
             String role,
@@ -90,13 +88,15 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    /** The observer to ask now, among those with no question under way; or null. Called with the lock. */
+    /**
+     * Chooses the observer to ask now, or null. Called with the lock.
+     *
+     * @param free the observers that no question is under way to
+     */
     @Nullable
     protected abstract Observer<A> next(List<Observer<A>> free, long now);
 
-    /**
-     * How long to wait until an observer without an open question is due; 0 if one is due now. Called with the lock.
-     */
+    /** How long to wait until one of the free observers is due; 0 if one is due. Called with the lock. */
     protected abstract long pauseNanos(List<Observer<A>> free, long now);
 
     /** Asks an observer; throws if there is no reply. Called by a worker, without the lock. */
@@ -105,8 +105,8 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     /**
      * Uses a reply. If this throws, the reply counts as missing. Called with the lock.
      *
-     * @return a warning that the reply differs from the topology that the client uses, or null if it does not; the
-     *     watch logs it if the replies go on differing
+     * @return null if the reply agrees with the topology that the client uses, otherwise a warning that it does not;
+     *     the watch logs the warning if the replies differ for some time
      */
     @Nullable
     protected abstract String use(Observer<A> from, A answer, long now);
@@ -114,11 +114,11 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     /** Notes that an observer did not reply. Called with the lock. */
     protected abstract void noReply(Observer<A> from, long now);
 
-    /** The advice for the user on an error message of an observer; or null if there is none. */
+    /** The advice for the user on an error message of an observer, or null. */
     @Nullable
     protected abstract String remedy(Observer<A> from, String message);
 
-    /** Logs that an observer gives no usable replies. */
+    /** Logs that an observer gives no usable reply. */
     protected abstract void warn(String trouble);
 
     /** Sends commands to an observer together, and returns the replies. */
@@ -126,7 +126,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         return observer.server.ask(what, commands, questionNanos);
     }
 
-    /** Starts to ask. */
+    /** Starts to ask the observers. */
     public final void start() {
         loop.start();
     }
@@ -144,14 +144,14 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         return observers.values();
     }
 
-    /** Whether the observers have had the time to reply for a first choice among replies. Called with the lock. */
+    /** Whether the time to wait for further replies before the first choice is over. Called with the lock. */
     protected final boolean mayChoose(long now) {
         return (chooseAtNanos != 0 && now - chooseAtNanos >= 0)
                 || observers.values().stream().noneMatch(each -> each.answer() == null && each.trouble() == null);
     }
 
     /**
-     * Waits until a condition, which is evaluated after each reply, is true, at most until {@code deadline}. An
+     * Waits until a condition is true, until {@code deadline} at most. The condition is evaluated after each reply. An
      * interrupt does not end the wait; its flag is set again.
      */
     protected final void await(long deadline, BooleanSupplier condition) {
@@ -169,11 +169,11 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
     }
 
     /**
-     * Makes the exception for a call that learns no server: it lists what each observer last failed with. Its cause is
-     * a refusal if every observer has refused.
+     * Makes the exception for a call that finds no server. The message lists the last failure of each observer. The
+     * cause is a refusal if every observer has refused.
      *
      * @param closing the message if the watch is closed
-     * @param silence the text for an observer that has neither failed nor given a usable answer
+     * @param silence makes the text for an observer that has neither failed nor given a usable reply
      */
     protected final RedisException.Unanswered troubles(
             String closing, String unknown, Function<Observer<A>, String> silence) {
@@ -191,10 +191,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    /**
-     * The refusal of the first observer, if every observer has refused for a reason that does not pass by itself; or
-     * null.
-     */
+    /** If every observer has refused for a permanent reason, the refusal of the first observer; otherwise null. */
     private RedisException.@Nullable Refused refusal() {
         RedisException.Refused first = null;
         for (Observer<A> observer : observers.values()) {
@@ -206,7 +203,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         return first;
     }
 
-    /** Keeps or adds exactly these observers. Called with the lock. */
+    /** Makes these the observers: adds new ones and removes the others. Called with the lock. */
     protected final void keep(Set<Address> wanted) {
         observers.values().removeIf(known -> {
             boolean gone = !wanted.contains(known.address);
@@ -234,7 +231,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    /** Limits the rate of questions, however many calls wait for replies. */
+    /** Waits so that the rate of questions is limited, however many calls wait for replies. */
     private void limitRate() {
         long now = System.nanoTime();
         while (now - notBeforeNanos < 0) {
@@ -272,7 +269,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
                 .toList();
     }
 
-    /** Lets a worker ask, and waits a moment for the reply. A reply that comes later is used too. */
+    /** Makes a worker ask an observer, and waits a short time for the reply. A later reply is used as well. */
     private void askAndWait(Observer<A> observer) {
         boolean started = false;
         try {
@@ -292,7 +289,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    /** Asks one observer and uses the reply. Runs on a worker's thread. */
+    /** Asks an observer and uses the reply. Runs on a worker's thread. */
     private void askNow(Observer<A> observer) {
         try {
             answered(observer, ask(observer));
@@ -340,7 +337,7 @@ public abstract class TopologyWatch<A> implements AutoCloseable {
         }
     }
 
-    /** Moves an observer to the end of the order; returns false if it is not an observer any more. */
+    /** Moves an observer to the end of the order. Returns false if it was removed from the observers. */
     private boolean moveToEnd(Observer<A> asked) {
         // The map is in access order, so get() moves the entry to the end.
         return observers.get(asked.address) == asked;
