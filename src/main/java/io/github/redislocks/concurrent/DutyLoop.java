@@ -63,8 +63,8 @@ public final class DutyLoop {
                 pauseNanos = MIN_PAUSE_NANOS;
             } catch (Throwable e) {
                 Loggers.INTERNAL.error(report, e);
-                // Clear the interrupt flag, with which park would return at once; nobody relies on the flag of this
-                // thread.
+                // Clear the interrupt flag, since park would return at once while it is set. Nobody relies on the flag
+                // of this thread.
                 Thread.interrupted();
                 LockSupport.parkNanos(this, pauseNanos);
                 pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);

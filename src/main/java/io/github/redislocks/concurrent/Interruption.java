@@ -77,7 +77,7 @@ public final class Interruption {
         if (state.compareAndSet(AT_WORK, IDLE)) {
             return false;
         }
-        // Another thread is about to interrupt this one: wait for it, since the interrupt must not arrive after this
+        // Another thread is about to interrupt this thread: wait for that interrupt, which must not arrive after this
         // method has returned.
         awaitInterrupt();
         if (!state.compareAndSet(INTERRUPTED, IDLE)) {

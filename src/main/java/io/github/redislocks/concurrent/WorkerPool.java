@@ -21,8 +21,8 @@ class WorkerPool extends ThreadPoolExecutor {
     }
 
     /**
-     * Runs a task, unless the pool is closed, has no room, or the system gives no thread. In the last case the task may
-     * still run when a thread can be started.
+     * Runs a task. Refuses it if the pool is closed or has no room, or if the system gives no thread. In the last case
+     * the task may still run when a thread can be started.
      *
      * @throws RejectedExecutionException if the task was not taken; the cause is the error if no thread could be
      *     started

@@ -120,7 +120,7 @@ public final class Conditions {
         }
     }
 
-    /** Notes, for a waiter of this client, that it has left the Condition and waits for the lock. */
+    /** Notes that a waiter of this client has left the Condition and waits for the lock. */
     private void moved(String id, String place) {
         int end = place.lastIndexOf(':');
         Attempt attempt = attempts.get(Long.valueOf(place.substring(end + 1)));

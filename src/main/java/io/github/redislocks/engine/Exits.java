@@ -282,7 +282,10 @@ public final class Exits {
         ended(hold, found);
     }
 
-    /** Whether one request may end a hold together with others: no thread of this client waits for its lock. */
+    /**
+     * Whether one request may end a hold together with others: no thread of this client waits for the lock of this
+     * hold.
+     */
     public boolean mayEndWithOthers(LockObject lock, Hold hold) {
         return hold.count() == 1
                 && !hold.isToKeep()

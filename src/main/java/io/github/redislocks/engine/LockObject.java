@@ -12,9 +12,7 @@ public abstract class LockObject {
     final Settings own;
     /** The request of each acquisition by this lock object. */
     final Attempt.Request request;
-    /**
-     * Whether others wanted the lock when Redis was last asked: a guess, by which the script to try first is chosen.
-     */
+    /** Whether others wanted the lock when Redis was last asked. This guess decides which script is tried first. */
     boolean crowded;
 
     LockObject(LockKeys keys, boolean fair, Settings own) {

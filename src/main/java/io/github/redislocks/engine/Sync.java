@@ -140,7 +140,7 @@ public class Sync extends LockObject {
         return entered == null ? acquire(limit) : entered;
     }
 
-    /** Returns true if a thread that has lost the lock may acquire it before it unlocks the lost hold. */
+    /** Returns true if a thread that has lost the lock may acquire the lock again before it unlocks the lost hold. */
     protected final boolean mayRelock() {
         return own.relockAfterLoss();
     }
@@ -271,7 +271,7 @@ public class Sync extends LockObject {
         return engine.entries.rescued(this);
     }
 
-    /** Checks the time, from the acquisition, for which a released lock stays taken; returns it in ms, rounded up. */
+    /** Checks how long after its acquisition a released lock is to stay taken; returns that time in ms, rounded up. */
     public long checkKept(Duration sinceAcquired) {
         if (!engine.hasLines()) {
             throw new UnsupportedOperationException("A quorum offers no releaseAfter: its masters end their votes one"

@@ -120,8 +120,8 @@ final class Renewal implements Job {
 
     /**
      * Whether the holds rely on messages of the mailbox. A client that keeps a lock relies on recalls. With
-     * {@code watchDeletions}, holds rely on reports of changed keys, but only from their first renewal on, with which
-     * the watching begins.
+     * {@code watchDeletions}, a hold relies on reports of a changed key, but only after its first renewal, which begins
+     * the watching.
      */
     @Override
     public boolean wantsPing() {

@@ -242,7 +242,7 @@ public final class Scripts {
     /**
      * Renews a hold.
      *
-     * @param fence whether to renew the fence key too, for which once an hour is enough
+     * @param fence whether to renew the fence key too; for that key, once an hour is enough
      */
     public static Call renew(Hold hold, long leaseMillis, boolean fence) {
         return new Call(

@@ -84,7 +84,7 @@ public final class Attempt extends Footprint {
     public record QueuePosition(long sentNanos, long lastToken) implements Stage {}
 
     /**
-     * What the caller wants.
+     * The terms on which the caller wants the lock.
      *
      * @param leaseMillis the lease
      * @param renewed whether the watchdog renews the lease
@@ -398,7 +398,7 @@ public final class Attempt extends Footprint {
         doubted = false;
     }
 
-    /** Whether the attempt gets back a hold that was given up in a Condition. */
+    /** Whether the attempt is to get back a hold that was given up for a wait in a Condition. */
     public boolean isFromCondition() {
         return condition != null;
     }

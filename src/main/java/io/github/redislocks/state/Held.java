@@ -57,7 +57,7 @@ public abstract class Held extends HoldKey implements LossSubject {
     public final long acquiredNanos;
 
     private volatile long state;
-    /** The number of unlocks that are still due: the hold count, even after a loss. Used by the owner's thread only. */
+    /** How many unlocks are still due: the hold count, also after a loss. Used by the owner's thread only. */
     private int count = 1;
     /** Whether the listeners were notified of the loss; used by the notifying thread only. */
     private volatile boolean told;
@@ -89,7 +89,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         return new LockKeys(lock());
     }
 
-    /** The number of unlocks that are still due: the hold count, even after a loss. Called by the owner's thread. */
+    /** How many unlocks are still due: the hold count, also after a loss. Called by the owner's thread. */
     public int count() {
         return count;
     }
@@ -104,7 +104,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         count--;
     }
 
-    /** Takes over the hold count of a possession that was given up in a Condition. */
+    /** Takes over the hold count of a possession that was given up for a wait in a Condition. */
     final void resume(int times) {
         count = times;
     }

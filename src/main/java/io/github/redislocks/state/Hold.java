@@ -71,7 +71,7 @@ public class Hold extends Leased implements Footprint.Possession {
         return (int) TimeUnit.NANOSECONDS.toSeconds(nanos);
     }
 
-    /** The request by which the owner gets the hold back after it has given the hold up in a Condition. */
+    /** The request by which the owner gets the hold back after a wait in a Condition. */
     public Attempt.Request request() {
         return new Attempt.Request(leaseMillis(), isRenewed(), true, maxHoldMillis());
     }
@@ -281,7 +281,10 @@ public class Hold extends Leased implements Footprint.Possession {
         }
     }
 
-    /** Takes over the count of the hold that was given up in a Condition, and which of its acquisitions are renewed. */
+    /**
+     * Takes over the count of the hold that was given up for a wait in a Condition, and which of its acquisitions are
+     * renewed.
+     */
     public void resume(Hold before, int times) {
         resume(times);
         renewedMillis = before.renewedMillis;

@@ -435,8 +435,8 @@ public final class Settings {
     }
 
     /**
-     * How long a hold that this client has forgotten may last in Redis: its own lease or that of a renewal, plus the
-     * life of a place in the queue.
+     * How long a hold that this client has forgotten may last in Redis: the hold's lease or the client's default lease,
+     * whichever is longer, plus the life of a place in the queue.
      */
     public long leftoverNanos(long forgottenLeaseMillis) {
         long longest = Math.max(forgottenLeaseMillis, leaseMillis);

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * successor in the release or leave, and passes the local turn on according to the reply.
  *
  * <p>A command that names a successor is repeated with the same successor until it is answered. If Redis has granted
- * the lock to the successor, or queued it, but the successor has given up meanwhile, then a leave takes it out of Redis
- * and names the next local waiter as its successor. So a thread in the local queue can give up without a request.
+ * the lock to the successor, or queued it, but the successor has given up meanwhile, then a leave takes the successor
+ * out of Redis and names the next local waiter. So a thread in the local queue can give up without a request.
  *
  * <p>An attempt in doubt names no successor: one of its requests was not answered, was sent more than once, or is under
  * way. That request could run late and make the attempt the owner again. A late copy of its release or leave would then
@@ -128,8 +128,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Gives the local turn to the successor, and returns null. But if the successor has given up, and Redis has granted
-     * it the lock or queued it, returns the successor, and the turn stays where it is.
+     * Gives the local turn to the successor, and returns null. If Redis has granted the lock to the successor or queued
+     * it, but the successor has given up, the turn stays where it is, and the method returns the successor.
      */
     @Nullable
     Attempt inherit(LockKeys keys, long contender, @Nullable Attempt successor, Answer answer) {
@@ -272,8 +272,8 @@ public final class Handoff implements Renewals.Rescue {
     }
 
     /**
-     * Releases holds that no caller got. Waits until they are released, but for a moment at most, which counts from
-     * {@code byNanos} if that time is over; the rest is done in the background.
+     * Releases holds that no caller got. Waits until they are released, but for a moment at most; the rest is done in
+     * the background. If {@code byNanos} is over, the moment counts from that time.
      */
     public void giveBack(List<Hold> holdsOfNobody, long byNanos) {
         HandoffCommands.Remainder rest = new HandoffCommands.Remainder(holdsOfNobody.size());

@@ -23,8 +23,8 @@ public final class LocalQueue implements Losses.Turns {
     }
 
     /**
-     * The queue at one lock. It is small, since each held lock has one: it refers to no attempt that has a hold, and to
-     * no empty list.
+     * The queue at one lock. A line is kept small, since each held lock has one: the line refers to no attempt that has
+     * a hold, and to no empty list.
      */
     private static final class Line {
 
@@ -101,7 +101,8 @@ public final class LocalQueue implements Losses.Turns {
     /**
      * Passes the turn to a successor, without waking it.
      *
-     * @return whether the successor has the turn now; false if it has left, so that the turn stays where it is
+     * @return whether the successor has the turn now; false if the successor has left, so that the turn stays where it
+     *     is
      */
     public boolean inherit(long contender, Attempt successor) {
         boolean[] done = new boolean[1];
@@ -138,8 +139,8 @@ public final class LocalQueue implements Losses.Turns {
     }
 
     /**
-     * Takes an attempt out of the queue if it waits. If it has the turn, it keeps the turn, since it must first pass on
-     * what it may have in Redis.
+     * Takes an attempt out of the queue if the attempt waits. An attempt that has the turn keeps the turn, since it
+     * must first pass on what it may have in Redis.
      */
     public Left leave(Attempt attempt) {
         Left[] where = {Left.NOWHERE};

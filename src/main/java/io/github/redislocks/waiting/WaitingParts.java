@@ -9,7 +9,7 @@ import io.github.redislocks.watchdog.Watchdog;
  *
  * @param holds the holds of this client
  * @param attempts the calls under way
- * @param localQueue the attempts that wait behind another one of this client
+ * @param localQueue the attempts that wait behind another attempt of this client
  * @param mailbox receives the grants
  * @param handoff passes the local turn on, and takes attempts out of Redis
  * @param settlements turns grants into holds
