@@ -179,7 +179,6 @@ public final class AsyncAcquisitions {
         return first;
     }
 
-    /** The number of acquisitions that have not ended. */
     public int count() {
         return open.size();
     }

@@ -33,7 +33,6 @@ public interface ConditionWaiter {
     /** Called when the hold has ended. */
     default void hasGivenUp() {}
 
-    /** The owner of a hold as the waiter. */
     record OwnerOf(Hold hold) implements ConditionWaiter {
 
         @Override

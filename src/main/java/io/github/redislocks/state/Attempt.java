@@ -385,7 +385,6 @@ public final class Attempt extends Footprint {
         nextHeartbeatNanos = 0;
     }
 
-    /** Whether a message has asked for a request to Redis since the last request. */
     public boolean isDoubted() {
         return doubted;
     }
@@ -425,7 +424,6 @@ public final class Attempt extends Footprint {
         return heartbeatInFlight || mayRun();
     }
 
-    /** Whether the attempt goes on through any outage. */
     public boolean bearsOutages() {
         return bearsOutages;
     }

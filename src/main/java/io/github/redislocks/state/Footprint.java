@@ -66,7 +66,6 @@ public abstract class Footprint {
         had = possession;
     }
 
-    /** The hold that the caller got while the attempt was in doubt; or null. */
     @Nullable
     public Possession had() {
         return had;

@@ -89,7 +89,6 @@ public abstract class Held extends HoldKey implements LossSubject {
         return new LockKeys(lock());
     }
 
-    /** How many unlocks are still due: the hold count, also after a loss. Called by the owner's thread. */
     public int count() {
         return count;
     }

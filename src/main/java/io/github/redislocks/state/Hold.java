@@ -125,7 +125,6 @@ public class Hold extends Leased implements Footprint.Possession {
         }
     }
 
-    /** When the watchdog first saw that the hold is lost; 0 if it has not. */
     public long lossSeenNanos() {
         return lossSeenNanos;
     }
@@ -143,7 +142,6 @@ public class Hold extends Leased implements Footprint.Possession {
         fenceRefreshedSeconds = seconds(now);
     }
 
-    /** The successor that the release names; null if it names none. */
     @Nullable
     public Attempt successor() {
         return successor;
@@ -154,7 +152,6 @@ public class Hold extends Leased implements Footprint.Possession {
         successor = next;
     }
 
-    /** When the watchdog has to renew or confirm the hold; {@link Long#MAX_VALUE} for never. */
     public long nextRenewalNanos() {
         return nextRenewalNanos;
     }
@@ -164,7 +161,6 @@ public class Hold extends Leased implements Footprint.Possession {
         nextRenewalNanos = nanos;
     }
 
-    /** The failover epoch of the last reply about this hold. Used by the renewing thread only. */
     public int failoverEpoch() {
         return failoverEpoch;
     }
@@ -174,12 +170,10 @@ public class Hold extends Leased implements Footprint.Possession {
         failoverEpoch = epoch;
     }
 
-    /** Whether a renewal is under way. */
     public boolean isRenewing() {
         return renewing;
     }
 
-    /** Whether a message has said that the hold was forced open, so that Redis has to be asked at once. */
     public boolean isDoubted() {
         return doubted;
     }
@@ -196,7 +190,6 @@ public class Hold extends Leased implements Footprint.Possession {
         return renewing;
     }
 
-    /** Notes that a renewal ends. */
     public void endRenewal() {
         renewing = false;
     }

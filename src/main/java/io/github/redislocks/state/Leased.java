@@ -123,7 +123,6 @@ public abstract class Leased extends Held {
         return Math.max(leaseMillis, asked & LEASE);
     }
 
-    /** The longest lease for which the owner got the lock. Used by the owner's thread only. */
     public final long leaseMillis() {
         return leaseMillis;
     }

@@ -88,7 +88,6 @@ public final class Attempts {
         return !waits && isUnderWay(attempt);
     }
 
-    /** How many attempts to get a hold back after a wait in a Condition have begun so far. */
     public long begunInConditions() {
         return inConditions.get();
     }
@@ -108,12 +107,10 @@ public final class Attempts {
         return underWay.isEmpty();
     }
 
-    /** The number of attempts that are under way. */
     public int count() {
         return underWay.size();
     }
 
-    /** All attempts that are under way. */
     public Collection<Attempt> all() {
         return underWay.values();
     }

@@ -109,7 +109,6 @@ public final class Settlements {
             confirmed = grant;
         }
 
-        /** Why replicas have not confirmed a grant yet, if the last request for a confirmation failed; or null. */
         @Nullable
         RedisException unconfirmed() {
             return unconfirmed;
