@@ -66,7 +66,8 @@ public final class Interruption {
 
     /**
      * Ends the work; the thread of the work calls this. From now on {@link #interrupt} does nothing. Clears the
-     * interrupt flag if {@link #interrupt} set it and the work has not noticed, unless the flag had been set before.
+     * interrupt flag if {@link #interrupt} set it and the work has not noticed. A flag that had been set before the
+     * interrupt stays set.
      *
      * @return whether {@link #interrupt} has interrupted the work
      */

@@ -37,8 +37,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Acquisitions for which no thread waits. One thread of the client continues each acquisition when it was signalled or
- * when its time has come. That thread never waits for Redis: the threads that send renewals send its requests, in
- * batches. Users' code that depends on the result runs on the thread for handles.
+ * when its time has come. That thread never waits for Redis: the threads that send renewals also send the requests of
+ * the acquisitions, in batches. Users' code that depends on the result runs on the thread for handles.
  */
 public final class AsyncAcquisitions {
 

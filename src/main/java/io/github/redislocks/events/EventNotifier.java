@@ -36,8 +36,8 @@ import org.jspecify.annotations.Nullable;
  * some of them block, further threads run the others.
  *
  * <p>All queues are bounded. A hold has at most one entry for its loss and one for the warning before it. The renewals
- * share one entry, which counts them. Locks that were given up have {@link #MAX_GIVEN_UP} entries. At most one outage
- * starts in ten seconds.
+ * share one entry, which counts them. Locks that were given up have at most {@link #MAX_GIVEN_UP} entries. At most one
+ * outage starts in ten seconds.
  */
 public final class EventNotifier {
 

@@ -27,9 +27,10 @@ import org.jspecify.annotations.Nullable;
  * the lock to the successor, or queued it, but the successor has given up meanwhile, then a leave takes the successor
  * out of Redis and names the next local waiter. So a thread in the local queue can give up without a request.
  *
- * <p>An attempt in doubt names no successor: one of its requests was not answered, was sent more than once, or is under
- * way. That request could run late and make the attempt the owner again. A late copy of its release or leave would then
- * pass the lock to the named successor, which may have ended long ago. So the next local waiter asks Redis itself.
+ * <p>An attempt is in doubt if one of its requests was not answered, was sent more than once, or is under way. That
+ * request could run late and make the attempt the owner again; a late copy of the attempt's release or leave would then
+ * pass the lock to the named successor, which may have ended long ago. So the release or leave of an attempt in doubt
+ * names no successor, and the next local waiter asks Redis itself.
  */
 public final class Handoff implements Renewals.Rescue {
 
@@ -102,8 +103,8 @@ public final class Handoff implements Renewals.Rescue {
 
     /**
      * Passes the local turn on according to the reply to a hold's release. If the named successor has given up
-     * meanwhile, takes it out of Redis, and waits for that a moment at most. Without that wait, the lock could be
-     * neither held nor free when unlock() has returned.
+     * meanwhile, takes that attempt out of Redis, and waits a moment at most until this is done. Without that wait, the
+     * lock could be neither held nor free when unlock() has returned.
      */
     public void handOn(Hold hold, Answer answer, long sentNanos) {
         Attempt gone = inherit(hold, answer, sentNanos);
