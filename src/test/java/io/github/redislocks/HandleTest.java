@@ -193,12 +193,11 @@ class HandleTest extends FakeTime {
 
     @Test
     void fixedLease_isNotRenewed_andToldBeforeItIsOver() throws InterruptedException {
+        hearMessages();
         LockHandle handle = locks.reentrantLock("job", LockOptions.defaults().fixedLease(Duration.ofSeconds(3)))
                 .acquire();
         List<LockLost> told = new CopyOnWriteArrayList<>();
         handle.lost().thenAccept(told::add);
-        // The client asks for its handles once it has subscribed, which moves the deadline within the lease.
-        settle();
         pass(2_975);
         await().until(() -> told.size() == 1);
         assertThat(server.hash(KEY)).as("Redis still has it").containsEntry("owner", handle.owner());
@@ -209,6 +208,19 @@ class HandleTest extends FakeTime {
         assertThatThrownBy(handle::close).isInstanceOf(LockLostException.class);
         handle.close();
         assertThat(handle.release()).isFalse();
+    }
+
+    /**
+     * Waits until the client has subscribed and read a message. After it has subscribed, a client asks Redis about its
+     * handles, which moves the deadline of a fixed lease.
+     */
+    private void hearMessages() {
+        LockHandle first = acquire();
+        CompletableFuture<LockLost> told = first.lost().toCompletableFuture();
+        await().until(() -> inside.mailbox().isOpen());
+        other.forceUnlock();
+        whileTimePasses(told::join);
+        assertThat(first.release()).isFalse();
     }
 
     @Test
