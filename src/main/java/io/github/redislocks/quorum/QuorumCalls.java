@@ -218,9 +218,11 @@ public final class QuorumCalls {
         Withdrawal.End end = !(ending instanceof Request.Leave leave)
                 ? Withdrawal.End.RELEASED
                 : leave.returned() ? Withdrawal.End.LOST : Withdrawal.End.UNHELD;
+        // The attempt asks for no more votes, so the withdrawal ends the votes of all its ballots: a renewal that was
+        // under way may have taken a later ballot than a withdrawal of one ballot would name.
         return new WithdrawPoll(
                 this,
                 new Withdrawal(
-                        call.keys(), ending.owner(), ending.attempt(), nextBallot(), end, Withdrawal.Place.DROP));
+                        call.keys(), ending.owner(), ending.attempt(), Long.MAX_VALUE, end, Withdrawal.Place.DROP));
     }
 }

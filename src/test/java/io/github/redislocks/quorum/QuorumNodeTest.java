@@ -2,10 +2,13 @@ package io.github.redislocks.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Inspections;
+import io.github.redislocks.script.Scripts;
+import io.github.redislocks.state.Holds;
 import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
@@ -109,6 +112,20 @@ class QuorumNodeTest extends OneMaster {
         heardItsOwnAnswer(first);
         others.forEach(this::heardItsOwnAnswer);
         assertThat(node.calls.getLargestPoolSize()).isEqualTo(1);
+    }
+
+    /** The watchdog had found the hold open, and sent the renewal when the release had been made. */
+    @Test
+    void release_madeBeforeARenewalThatRanFirst_freesTheLock() {
+        server.checkOnce(SECOND);
+        QuorumCalls.At at = new QuorumCalls.At(server.runId(), server.votesFromMicros(), Long.MAX_VALUE / 4);
+        master.run(calls.vote(candidate, calls.nextBallot(), 1, at), SECOND);
+        Holds.Released held = new Holds.Released(keys, candidate.owner(), candidate.attempt(), 0, 0);
+        Call release = calls.poll(Scripts.releaseAgain(held)).call(node, server.runId(), 0, 0);
+        Reply renewed = master.run(calls.renewal(candidate, calls.nextBallot(), 1, 0, at), SECOND);
+        assertThat(renewed.code()).isEqualTo("VOTED");
+        assertThat(master.run(release, SECOND).code()).isEqualTo("ENDED");
+        assertThat(master.hash(keys.lock())).isEmpty();
     }
 
     @Test
