@@ -58,10 +58,10 @@ public interface FencedLock extends LeasedLock<LockHandle> {
     boolean isFair();
 
     /**
-     * Ends the present hold, whoever its owner is. This method is for an operator who knows that the holder is gone. A
-     * holder that still lives learns of the loss at once if its client has a subscription: the client has one after its
-     * first wait for a lock, or after a call of {@link LockHandle#lost()}. Otherwise the holder learns of the loss at
-     * its next renewal. Until then the holder works as if it had the lock, so two owners may work at once.
+     * Ends the present hold, also the hold of another owner. This method is for an operator who knows that the holder
+     * is gone. A holder that still lives learns of the loss at once if its client has a subscription: the client has
+     * one after its first wait for a lock, or after a call of {@link LockHandle#lost()}. Otherwise the holder learns of
+     * the loss at its next renewal. Until then the holder works as if it had the lock, so two owners may work at once.
      *
      * @return whether there was a hold
      * @throws IllegalStateException if the {@link Locks} is closed

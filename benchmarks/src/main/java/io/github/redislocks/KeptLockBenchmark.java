@@ -16,8 +16,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The cost of lock and unlock for locks that the thread's client keeps, without the clock and the histogram of the
- * works. The benchmark takes several locks in turn, since one lock has one token for each microsecond.
+ * The cost of a lock and unlock of locks that the thread's client keeps. Unlike the works, this benchmark has no clock
+ * and no histogram in its loop. It uses several locks, one after the other, since a lock has one token for each
+ * microsecond.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)

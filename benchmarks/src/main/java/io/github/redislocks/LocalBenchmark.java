@@ -20,7 +20,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** The local part of a lock and unlock: the local queue, and the memory of what is held. */
+/** The local part of a lock and unlock: the local queue, and the map of the holds. */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @Warmup(iterations = 3, time = 1)
@@ -35,7 +35,7 @@ public class LocalBenchmark {
         final Holds holds = new Holds();
     }
 
-    /** A lock of a thread's own. */
+    /** A lock that only one thread uses. */
     @State(Scope.Thread)
     public static class Own {
         Attempt attempt;
@@ -52,7 +52,7 @@ public class LocalBenchmark {
         }
     }
 
-    /** A turn in the local queue of a lock that nobody else wants. */
+    /** Enters and leaves the local queue of a lock that nobody else wants. */
     @Benchmark
     public boolean localQueue(Shared shared, Own own) {
         boolean turn = shared.localQueue.enter(own.attempt);
@@ -60,7 +60,7 @@ public class LocalBenchmark {
         return turn;
     }
 
-    /** A hold is put, looked up as unlock does, and removed. */
+    /** Adds a hold to the map, looks it up as unlock does, and removes it. */
     @Benchmark
     public Hold holds(Shared shared, Own own) {
         shared.holds.put(own.hold);
@@ -69,7 +69,7 @@ public class LocalBenchmark {
         return found;
     }
 
-    /** The same by 8 threads at once. */
+    /** Does the same as {@link #holds}, by 8 threads at once. */
     @Benchmark
     @Threads(8)
     public Hold holdsOfManyThreads(Shared shared, Own own) {

@@ -139,7 +139,7 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
     private void giveBack() {
         Held[] back = Arrays.copyOf(had, count);
         // Reset the count before the release: if the release meets an error, the watchdog releases the locks, and a
-        // second call of this method must not.
+        // second call of this method must not release them.
         count = 0;
         several.releaseLater(back, 0, released -> {});
     }

@@ -70,7 +70,7 @@ final class NodeHealth {
         return reachability.why();
     }
 
-    /** Notes that a call that might ask the node has no result. */
+    /** Notes that a call has no result: it says nothing about the node. */
     void unknown() {
         reachability.unknown(System.nanoTime());
     }

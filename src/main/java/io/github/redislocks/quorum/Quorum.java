@@ -279,7 +279,7 @@ public final class Quorum implements Redis {
         return true;
     }
 
-    /** The number of attempts about which this client or its nodes remember something. */
+    /** The number of attempts of which this client or its nodes keep a record. */
     public int remembered() {
         return candidacies.size()
                 + nodes.stream().mapToInt(QuorumNode::remembered).sum();

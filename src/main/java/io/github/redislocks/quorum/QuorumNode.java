@@ -237,7 +237,7 @@ public final class QuorumNode extends PolledMaster {
         }
     }
 
-    /** Counts a slow batch; returns true for the batch with which the count of a second reaches {@link #OFTEN}. */
+    /** Counts a slow batch; returns true when the count of this second reaches {@link #OFTEN}. */
     private boolean isOften() {
         long now = System.nanoTime();
         if (now - countedNanos > SECOND_NANOS) {
@@ -257,7 +257,7 @@ public final class QuorumNode extends PolledMaster {
         return unsent(redis.address() + ": " + e.getMessage());
     }
 
-    /** The subscription of this client to a channel to which this client publishes messages. */
+    /** This client's subscription to a channel on which this client also publishes. */
     public interface Listener {
 
         /** The number of messages received so far. */

@@ -39,8 +39,8 @@ public final class QuorumServer {
      * A time in which the server gives no new votes.
      *
      * @param untilMicros the end of that time, by the server's clock
-     * @param namedUntilNanos until when, by this client's clock, requests tell the server that end. It is twice as far
-     *     away, so that only the server's clock decides when the silence ends
+     * @param namedUntilNanos until when, by this client's clock, requests name {@code untilMicros}: for twice the time,
+     *     so that only the server's clock decides when the silence ends
      */
     private record Silence(long untilMicros, long namedUntilNanos) {}
 

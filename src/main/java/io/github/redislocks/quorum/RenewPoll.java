@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  * forgot its vote, gives its vote to the hold. So a hold may survive a failure of every node, if no majority fails at
  * the same time.
  *
- * <p>A node whose later vote for somebody else has expired does not give its vote to this hold, since that later vote
- * may have belonged to a later hold. But if a majority kept its votes for this hold all the time, there was no later
- * hold. The next renewal says so, and the node gives its vote.
+ * <p>A node may have given a later vote, which has expired. Such a node does not vote for this hold, since the later
+ * vote may have belonged to a later hold. But if a majority kept its votes for this hold all the time, there was no
+ * later hold. The next renewal tells the node so, and the node votes for this hold.
  */
 public final class RenewPoll extends MajorityPoll {
 

@@ -20,7 +20,7 @@ public sealed interface VoteAnswer {
     /**
      * Another owner has the vote.
      *
-     * @param pttlMillis when the vote ends if it is not renewed
+     * @param pttlMillis in how many ms the vote ends if it is not renewed
      */
     record Taken(String owner, long pttlMillis) implements VoteAnswer {}
 

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A poll that asks all nodes of a quorum for their votes. It wins if a majority gives the same token. The validity of
- * the hold then counts from before the first request, as that of every lease. If the poll does not win, its votes are
+ * the hold then counts from before the first request, as for every lease. If the poll does not win, its votes are
  * withdrawn from all nodes that gave one or may still give one. This is the algorithm Redlock of Salvatore Sanfilippo,
  * "Distributed Locks with Redis".
  *

@@ -16,8 +16,8 @@ public final class WithdrawPoll extends MajorityPoll {
 
     private final Withdrawal order;
     /**
-     * For each node: until when a request for a vote that was unanswered when this poll was sent may run there; 0 if
-     * all requests were answered.
+     * For each node: until when requests for votes may run there that were unanswered when this poll was sent; 0 if
+     * there were none.
      */
     private final AtomicLongArray mayRunUntilNanos;
 

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
-/** Repeats the withdrawals at one node of a quorum that are due, in batches, a few each second. */
+/** Repeats due withdrawals at one node of a quorum, in batches, a few batches each second. */
 public final class WithdrawRetries {
 
     /** The most withdrawals that wait. Further ones are dropped; their votes end with their leases. */

@@ -3,7 +3,7 @@ package io.github.redislocks.redis;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a URI says beside the server's address: the login and the options of a connection.
+ * The login and the options of a connection: the part of a URI beside the server's address.
  *
  * @param user null for the default user
  * @param password null to log in without a password

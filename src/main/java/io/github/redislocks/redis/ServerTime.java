@@ -3,9 +3,8 @@ package io.github.redislocks.redis;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * An estimate of a server's time. The last reply with the server's time gives that time to the moment at which the
- * request was sent. So the estimate is ahead of the server's clock by a round trip at most, and never behind it, unless
- * a clock was set.
+ * An estimate of a server's time. The server's time in the last reply counts as its time when the request was sent. So
+ * the estimate is ahead of the server's clock by a round trip at most, and never behind it, unless a clock was set.
  */
 public final class ServerTime {
 

@@ -96,8 +96,8 @@ public final class ServerTimes {
         }
 
         /**
-         * Notes the server's time. If the call was late, the time that is left becomes its timeout, for sending it
-         * again.
+         * Notes the server's time. If the call was late, the time that is left becomes the call's timeout, so that the
+         * call can be sent again.
          */
         @Override
         public void saw(Reply reply) {

@@ -139,7 +139,7 @@ final class LeaseEnds {
     void answerTries(Residence residence) {
         while (residence.isAsked()) {
             if (residence.lease() != null && residence.holding() == null) {
-                // If the lease is given up, the end of the release ends the turn, which calls this method again.
+                // If this gives the lease up, the end of the release calls this method again.
                 giveUpIfIdle(residence, LockGivenUp.Reason.RECALLED, null);
                 if (residence.lease() != null) {
                     return;
@@ -158,6 +158,7 @@ final class LeaseEnds {
     /**
      * Gives the lease up if the turn is free and there is a reason.
      *
+     * @param otherwise the reason; null for the one that {@link #reason} finds, if there is one
      * @param together collects releases to send them together; null to send the release at once
      */
     void giveUpIfIdle(Residence residence, LockGivenUp.@Nullable Reason otherwise, @Nullable Departure together) {

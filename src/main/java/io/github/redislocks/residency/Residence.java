@@ -369,8 +369,8 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
                 losses.ended(local);
             }
         } finally {
-            // End the local turn of the lease even after an error: if the next thread has removed the lease from the
-            // residence already, the watchdog would not find it.
+            // End the local turn of the lease even after an error. If the next thread has removed the lease from the
+            // residence already, the watchdog would not call this method again.
             losses.endTurn(from);
         }
         if (!forget(from)) {

@@ -55,8 +55,8 @@ public final class Residences implements Wanted, Task {
     private static final int PART = 16;
 
     /**
-     * Times of the watchdog are rounded to ticks, so that one inspection serves many leases. There are so many ticks in
-     * the time after which something is due.
+     * The watchdog gives up leases, and asks about leases, only at ticks, so that one inspection serves many leases.
+     * This is the number of ticks in the time for which a lease is kept, or until Redis is asked again.
      */
     private static final int TICKS = 10;
 

@@ -40,7 +40,7 @@ final class Usage {
         this.unlockedNanos = lease.acquiredNanos;
     }
 
-    /** Returns true if this is the use of the given lease. */
+    /** Returns true if this is the usage of the given lease. */
     @SuppressWarnings("ReferenceEquality")
     boolean isOf(Hold other) {
         return lease == other;

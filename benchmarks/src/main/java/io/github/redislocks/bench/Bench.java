@@ -5,7 +5,7 @@ import io.github.redislocks.bench.crew.Crew;
 /** The environment that all works share. */
 public record Bench(Settings settings, Server server, Results results) {
 
-    /** Starts JVMs that work. */
+    /** Starts child JVMs. */
     public Crew crew(int size) {
         return new Crew(size, settings.jvmArguments());
     }

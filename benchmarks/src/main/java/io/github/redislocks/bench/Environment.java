@@ -11,7 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Where and with what it was measured. */
+/** The machine and the software of the measurement. */
 final class Environment {
 
     private static final String[] LIBRARIES = {
@@ -55,7 +55,7 @@ final class Environment {
         }
     }
 
-    /** As the name of its jar on the class path says. */
+    /** The version of a library, from the name of its jar on the class path. */
     private static String version(String library) {
         return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
                 .map(path -> new File(path).getName())

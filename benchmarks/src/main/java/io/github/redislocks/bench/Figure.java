@@ -3,7 +3,7 @@ package io.github.redislocks.bench;
 import java.util.Arrays;
 import java.util.Collection;
 
-/** A value that was measured some times: its median, and the quarters below and above. */
+/** The median and the quartiles of a value that was measured several times. */
 public record Figure(double low, double median, double high, int times) {
 
     public static Figure of(double value) {
@@ -19,7 +19,7 @@ public record Figure(double low, double median, double high, int times) {
         return new Figure(quantile(sorted, 0.25), quantile(sorted, 0.5), quantile(sorted, 0.75), sorted.length);
     }
 
-    /** Between two values, by the straight line. */
+    /** A quantile, interpolated linearly between two values. */
     private static double quantile(double[] sorted, double share) {
         double at = share * (sorted.length - 1);
         int below = (int) at;

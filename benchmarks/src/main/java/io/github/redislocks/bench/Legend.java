@@ -4,8 +4,8 @@ import java.awt.Color;
 import java.util.Arrays;
 
 /**
- * The names and colours of contenders in pictures. All pictures have the same; people who see fewer colours can
- * distinguish them.
+ * The names and colours of contenders in pictures, which are the same in all pictures. Colour-blind people can
+ * distinguish the colours.
  */
 enum Legend {
     OURS("ours-default", "redis-locks", 0x0072B2),

@@ -9,17 +9,25 @@ import redis.clients.jedis.JedisMonitor;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Counts what a server runs, by {@code MONITOR}, which tells the requests of clients from the commands that scripts
- * call, and leaves out what only keeps connections alive (PING) or measures (INFO). It slows the server, so it counts
- * while nothing is timed.
+ * Counts what a server runs, by {@code MONITOR}, which distinguishes requests of clients from commands of scripts.
+ * PING, which keeps connections alive, and INFO, which measures, do not count. {@code MONITOR} slows the server, so
+ * nothing is timed while this object counts.
  */
 public final class Monitor implements AutoCloseable {
 
-    /** Counts of what ran: requests of clients, scripts among them, and all commands, those in scripts as well. */
+    /**
+     * What ran.
+     *
+     * @param requests the requests of clients
+     * @param scripts the requests among them that run a script
+     * @param commands all commands, also those in scripts
+     */
     public record Count(long requests, long scripts, long commands) {}
 
     private static final long PATIENCE_SECONDS = 60;
-    /** Commands that pools send on each idle connection, in bursts, and commands of the measurement itself. */
+    /**
+     * The commands that do not count: pools send PING in bursts on idle connections, and the measurement sends INFO.
+     */
     private static final Pattern APART = Pattern.compile("\"(ping|info)\"", Pattern.CASE_INSENSITIVE);
 
     private static final Pattern SCRIPT = Pattern.compile("\"(eval|evalsha|fcall)(_ro)?\"", Pattern.CASE_INSENSITIVE);
@@ -34,12 +42,12 @@ public final class Monitor implements AutoCloseable {
     private long scripts;
     private long commands;
 
-    /** Begins to count at the first server. */
+    /** Starts to count at the first server. */
     public Monitor(Server server) {
         this(server.connection(), server.connection());
     }
 
-    /** Begins to count, on two connections to a server, which it closes at its end. */
+    /** Starts to count. Uses two connections to a server, and closes them at the end. */
     public Monitor(Jedis marker, Jedis monitor) {
         this.marker = marker;
         this.monitor = monitor;
@@ -49,13 +57,13 @@ public final class Monitor implements AutoCloseable {
         await(begun, "begin");
     }
 
-    /** Ends, and says what ran since it began. */
+    /** Stops, and returns what ran since the start. */
     public Count end() {
         await(ended, "end");
         return new Count(requests, scripts, commands);
     }
 
-    /** Marks the present: what ran before has been counted when the mark comes back. */
+    /** Sends a mark, and waits until the mark comes back: then everything that ran before it has been counted. */
     private void await(CountDownLatch latch, String name) {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
         try {
@@ -80,11 +88,11 @@ public final class Monitor implements AutoCloseable {
                 }
             });
         } catch (JedisException closed) {
-            // By close().
+            // Ignored: close() has closed the connection.
         }
     }
 
-    /** A line is a time, {@code [0 127.0.0.1:40000]} or {@code [0 lua]}, and the command. */
+    /** Counts a line, which is a time, {@code [0 127.0.0.1:40000]} or {@code [0 lua]}, and the command. */
     private void count(String line) {
         if (line.contains(mark)) {
             (line.contains(mark + "begin") ? begun : ended).countDown();

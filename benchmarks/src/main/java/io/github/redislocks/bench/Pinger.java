@@ -5,7 +5,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.Histogram;
 import redis.clients.jedis.Jedis;
 
-/** Another client, which asks for nothing but an answer, now and then. */
+/** Another client, which sends a PING now and then. */
 public final class Pinger {
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
@@ -13,12 +13,12 @@ public final class Pinger {
 
     private Pinger() {}
 
-    /** The times of its requests, in ns, for a while. */
+    /** Measures the times of PINGs, in ns, for the given time. */
     public static Histogram ping(Server server, long nanos) {
         return ping(server, nanos, PAUSE_NANOS);
     }
 
-    /** The times of requests that follow each other at once: of a bare round trip. */
+    /** Measures the times of PINGs that follow each other at once: the time of a round trip. */
     public static Histogram pingAtOnce(Server server, long nanos) {
         return ping(server, nanos, 0);
     }

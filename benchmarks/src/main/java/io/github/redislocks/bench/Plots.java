@@ -57,7 +57,7 @@ import org.jfree.data.statistics.DefaultStatisticalCategoryDataset;
 import org.jfree.data.xy.XYSeries;
 import org.jfree.data.xy.XYSeriesCollection;
 
-/** Results as pictures: SVG, for light pages and for dark ones. */
+/** Draws results as SVG pictures, for light and for dark pages. */
 final class Plots {
 
     private static final int WIDTH = 760;
@@ -65,7 +65,7 @@ final class Plots {
     private static final int BAR_HEIGHT = 32;
     private static final int AROUND_BARS = 110;
 
-    /** Values that differ more than this are seen together only by their logarithms. */
+    /** If the greatest value is this many times the least, the axis is logarithmic. */
     private static final double WIDE = 100;
 
     private static final List<Measure> MEASURES = List.of(
@@ -80,7 +80,7 @@ final class Plots {
 
     private static final Pattern SIZE = Pattern.compile("font-size:([0-9.]+)px");
 
-    /** The works of which one picture is made for readers in a hurry. */
+    /** The works in the picture of the overview. */
     private static final Map<String, String> OVERVIEW =
             Map.of("w1", "no rival, 1 thread", "w3", "8 threads of a JVM, 1 lock", "w4", "4 JVMs, 1 lock");
 
@@ -88,18 +88,18 @@ final class Plots {
             List.of(Legend.OURS, Legend.REDISSON, Legend.SPRING_SPIN, Legend.SPRING_PUBSUB);
 
     /**
-     * A column of which pictures are made.
+     * A column that is drawn.
      *
-     * @param suffix of the file's name, after the work
+     * @param suffix the end of the file's name, after the name of the work
      */
     private record Measure(String column, String suffix, String axis) {}
 
     private Plots() {}
 
-    /** For each measure that a work has, a bar for each contender. */
+    /** Draws a picture for each measure of a work, with a bar for each contender. */
     static void bars(Path folder, Results.Section section) {
         if (section.work().startsWith("breakdown")) {
-            // The times of this row are those of another work.
+            // Not drawn: its times come from other works.
             return;
         }
         for (Measure measure : MEASURES) {
@@ -115,9 +115,9 @@ final class Plots {
         section.rows().forEach((name, row) -> {
             Figure figure = row.get(measure.column());
             Legend legend = Legend.of(name);
-            // A lock without Redis is a thousand times as fast as all others, and would make them flat.
+            // Leave out the lock of the JDK: it is a thousand times as fast, and would make all other bars flat.
             if (figure != null && legend != Legend.JDK) {
-                // A rate is not less than nothing, and a logarithm has no place for that.
+                // Keep the lower end above 0: a rate is never negative, and a logarithmic axis has no 0.
                 double spread = Math.min((figure.high() - figure.low()) / 2, 0.9 * figure.median());
                 data.add(figure.median(), spread, "", legend.label);
                 colours.add(legend.colour);
@@ -148,7 +148,7 @@ final class Plots {
         }
     }
 
-    /** Logarithmic if one bar would make others disappear; bars have to begin somewhere then. */
+    /** Makes the axis of the bars. It is logarithmic if a bar would make others invisible. */
     private static ValueAxis axis(
             DefaultStatisticalCategoryDataset data, Measure measure, StatisticalBarRenderer bars) {
         double most = data.getRangeUpperBound(true);
@@ -167,7 +167,7 @@ final class Plots {
         return axis;
     }
 
-    /** Three works and four contenders, as rates: if they were all measured. */
+    /** Draws the rates of three works and four contenders, if all were measured. */
     static void overview(Path folder, Function<String, Optional<Results.Section>> sections) {
         DefaultCategoryDataset data = new DefaultCategoryDataset();
         for (String work : OVERVIEW.keySet().stream().sorted().toList()) {
@@ -184,7 +184,7 @@ final class Plots {
         }
         for (Theme theme : Theme.values()) {
             BarRenderer bars = new BarRenderer();
-            // Else a theme takes the colours away.
+            // Otherwise a theme replaces the colours.
             bars.setAutoPopulateSeriesPaint(false);
             for (int row = 0; row < data.getRowCount(); row++) {
                 bars.setSeriesPaint(row, OVERVIEW_CONTENDERS.get(row).colour);
@@ -201,7 +201,7 @@ final class Plots {
         }
     }
 
-    /** Bars that lie, since the names beside them are long. */
+    /** Makes the bars horizontal, since the names beside them are long. */
     private static CategoryPlot plot(CategoryPlot plot, BarRenderer bars) {
         plot.setOrientation(PlotOrientation.HORIZONTAL);
         plot.setRangeAxisLocation(AxisLocation.BOTTOM_OR_LEFT);
@@ -212,7 +212,7 @@ final class Plots {
         return plot;
     }
 
-    /** A line for each contender. */
+    /** Draws a line for each contender. */
     static void lines(Path folder, Series series) {
         XYSeriesCollection data = new XYSeriesCollection();
         series.lines().forEach((name, line) -> {
@@ -232,7 +232,7 @@ final class Plots {
             XYPlot plot = new XYPlot(data, log(series.across() + " (logarithmic)", base), up(series), lines);
             String up = series.up() + (plot.getRangeAxis() instanceof LogAxis ? " (logarithmic)" : "");
             JFreeChart chart = new JFreeChart(sentence(series.title()), Theme.TITLE, plot, true);
-            // Not beside the axis: a text that is turned would be written as its outlines.
+            // Not beside the axis: rotated text would be written as outlines.
             subtitle(chart, "Upwards: " + up);
             save(folder, series.name(), theme, chart, LINES_HEIGHT);
         }
@@ -256,7 +256,7 @@ final class Plots {
         return axis;
     }
 
-    /** Makes a picture whose labels are text, not outlines of text. */
+    /** A logarithmic axis whose labels are text, not outlines of text. */
     private static final class PlainLogAxis extends LogAxis {
 
         private static final long serialVersionUID = 1;
@@ -266,7 +266,7 @@ final class Plots {
         }
 
         @Override
-        @SuppressWarnings({"rawtypes", "unchecked"}) // As JFreeChart declares it.
+        @SuppressWarnings({"rawtypes", "unchecked"}) // JFreeChart declares the method with raw types.
         public List refreshTicks(Graphics2D graphics, AxisState state, Rectangle2D area, RectangleEdge edge) {
             List<ValueTick> ticks = super.refreshTicks(graphics, state, area, edge);
             return ticks.stream().map(PlainLogAxis::plain).toList();
@@ -322,7 +322,7 @@ final class Plots {
         }
     }
 
-    /** The reader's font is not that of this machine: each text gets the width that it has here. */
+    /** Gives each text the width that it has on this machine, since the reader's font may differ. */
     private static String fitted(String svg) {
         FontRenderContext context = new FontRenderContext(null, true, true);
         return TEXT.matcher(svg).replaceAll(text -> {

@@ -13,10 +13,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** All that was measured: printed and saved as it comes, so that a run that ends early leaves what it had. */
+/** All results of a run. Each result is printed and saved at once, so that a run that ends early leaves its results. */
 public final class Results {
 
-    /** The figures of a work: of each contender, by the names of the columns. */
+    /** The figures of a work, by contender and by the name of the column. */
     public record Section(String work, String title, Map<String, Map<String, Figure>> rows) {}
 
     private final Path folder;
@@ -30,7 +30,7 @@ public final class Results {
         this.environment = environment;
     }
 
-    /** Takes, prints and saves the figures of a work. */
+    /** Adds, prints and saves the figures of a work. */
     public void add(Section section) {
         sections.add(section);
         System.out.println(Tables.markdown(section));
@@ -38,7 +38,7 @@ public final class Results {
         draw(section);
     }
 
-    /** Takes, prints, saves and draws how something grows. */
+    /** Adds, prints, saves and draws a series. */
     public void add(Series one) {
         series.add(one);
         System.out.println(Tables.markdown(one));
@@ -46,7 +46,7 @@ public final class Results {
         Plots.lines(folder, one);
     }
 
-    /** Draws a saved run anew: {@code results.json} in a folder. */
+    /** Draws the pictures of a saved run from {@code results.json} in a folder. */
     static void draw(Path folder) {
         try {
             JsonNode all =
@@ -70,7 +70,7 @@ public final class Results {
         Plots.overview(folder, this::section);
     }
 
-    /** Remembers what makes the run worthless, or a part of it. */
+    /** Notes a problem because of which the run, or a part of it, is worthless. */
     public void fail(String what) {
         failures.add(what);
         System.out.println("FAILED: " + what);

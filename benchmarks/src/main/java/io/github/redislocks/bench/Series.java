@@ -3,9 +3,9 @@ package io.github.redislocks.bench;
 import java.util.Map;
 
 /**
- * How something grows with something else: lines over one axis.
+ * How a value grows with another one: a line for each contender over a common axis.
  *
- * @param name of the file that shows it
- * @param lines of each contender, the value at each place of the axis
+ * @param name the name of the file with the picture
+ * @param lines for each contender, the value at each position of the axis
  */
 public record Series(String name, String title, String across, String up, Map<String, Map<Integer, Double>> lines) {}

@@ -8,10 +8,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import redis.clients.jedis.Jedis;
 
-/** The Redis that is measured on: a given one, or one or more of our own that live as long as this. */
+/** The Redis of the measurement: a given server, or one or more servers that this object starts and stops. */
 public final class Server implements AutoCloseable {
 
-    /** Runs of scripts, and the time that they took in all. */
+    /** The number of runs of scripts, and their total time. */
     public record Scripts(double calls, double micros) {}
 
     private static final Pattern SCRIPT =
@@ -21,7 +21,7 @@ public final class Server implements AutoCloseable {
     private final List<String> uris = new ArrayList<>();
     private final List<Jedis> connections = new ArrayList<>();
 
-    /** Uses this one, or starts one if there is none. */
+    /** Uses the given server, or starts one if none is given. */
     public Server(String given) {
         if (given == null) {
             start(1);
@@ -36,7 +36,7 @@ public final class Server implements AutoCloseable {
         connections.addAll(connections());
     }
 
-    /** Starts several, which know nothing of each other. */
+    /** Starts several independent servers. */
     public static Server masters(int count) {
         return new Server(count);
     }
@@ -49,17 +49,17 @@ public final class Server implements AutoCloseable {
         }
     }
 
-    /** Of the one, or of all with spaces between them. */
+    /** The URI of the server, or the URIs of all servers, separated by spaces. */
     public String uri() {
         return String.join(" ", uris);
     }
 
-    /** A new connection to the first, for the caller to close. */
+    /** Makes a connection to the first server. The caller must close it. */
     public Jedis connection() {
         return new Jedis(URI.create(uris.get(0)), 60_000);
     }
 
-    /** A new connection to each, for the caller to close. */
+    /** Makes a connection to each server. The caller must close them. */
     public List<Jedis> connections() {
         return uris.stream().map(uri -> new Jedis(URI.create(uri), 60_000)).toList();
     }
@@ -74,7 +74,7 @@ public final class Server implements AutoCloseable {
         return seconds * 1e6;
     }
 
-    /** How many commands it has run, those in scripts as well. */
+    /** The number of commands that the server has run, also in scripts. */
     public double commands() {
         double commands = 0;
         for (Jedis jedis : connections) {
@@ -83,7 +83,10 @@ public final class Server implements AutoCloseable {
         return commands;
     }
 
-    /** How many scripts it has run, and for how long; the two commands of the hand-off floor count as such. */
+    /**
+     * The number and the total time of the scripts that the server has run. The two commands of the hand-off floor
+     * count as scripts.
+     */
     public Scripts scripts() {
         double calls = 0;
         double micros = 0;
@@ -109,7 +112,7 @@ public final class Server implements AutoCloseable {
         return own.isEmpty() ? "given" : "embedded";
     }
 
-    /** Forgets all keys of earlier works, if it is ours to do that. */
+    /** Deletes all keys of earlier works, if this object has started the server. */
     public void clear() {
         if (!own.isEmpty()) {
             connections.forEach(Jedis::flushAll);

@@ -11,16 +11,16 @@ import java.util.Set;
 /**
  * The choices of the command line.
  *
- * @param rounds of each contender that count
- * @param only words of which a contender's name must contain one; none for all
- * @param locks how many locks are held at once where many are
- * @param jvmArguments for the JVMs that work
+ * @param rounds the number of counted rounds of each contender
+ * @param only words, one of which the name of a contender must contain; empty for all contenders
+ * @param locks the number of locks in works that hold many at once
+ * @param jvmArguments the arguments of the child JVMs
  */
 public record Settings(boolean quick, int rounds, List<String> only, int locks, List<String> jvmArguments) {
 
     private static final Set<Contender> BEFORE = EnumSet.of(Contender.OURS_BEFORE, Contender.OURS_QUORUM_BEFORE);
 
-    /** How many rounds come first and do not count. */
+    /** The number of first rounds, which do not count. */
     public int warmUps() {
         return quick ? 1 : 3;
     }
@@ -29,7 +29,7 @@ public record Settings(boolean quick, int rounds, List<String> only, int locks, 
         return quick ? 300 : 1_000;
     }
 
-    /** The contenders that were chosen and can do this, the floor first, whether chosen or not. */
+    /** The chosen contenders that have these traits. The floor is the first, even if it was not chosen. */
     public List<Contender> contenders(Contender floor, Trait... wanted) {
         List<Contender> chosen = new ArrayList<>(contenders(wanted));
         chosen.remove(floor);
@@ -37,7 +37,7 @@ public record Settings(boolean quick, int rounds, List<String> only, int locks, 
         return chosen;
     }
 
-    /** The contenders that were chosen and can do this. */
+    /** The chosen contenders that have these traits. */
     public List<Contender> contenders(Trait... wanted) {
         return Contender.that(wanted).stream().filter(this::chosen).toList();
     }

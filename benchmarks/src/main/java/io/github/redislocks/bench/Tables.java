@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Results as Markdown, in columns that can be read as they are. */
+/** Results as Markdown tables with aligned columns. */
 final class Tables {
 
     private Tables() {}
@@ -52,13 +52,13 @@ final class Tables {
         return "### " + series.title() + ": " + series.up() + "\n\n" + lines(lines);
     }
 
-    /** The median, and the quartiles if there were rounds. */
+    /** The median, and the quartiles if there were several rounds. */
     private static String text(Figure figure) {
         String median = number(figure.median());
         return figure.times() == 1 ? median : median + " (" + number(figure.low()) + "–" + number(figure.high()) + ")";
     }
 
-    /** Three digits that count, and no more; whole numbers as they are. */
+    /** A number with three significant digits; whole numbers have all digits. */
     static String number(double value) {
         double size = Math.abs(value);
         if (size >= 100 || value == Math.rint(value)) {

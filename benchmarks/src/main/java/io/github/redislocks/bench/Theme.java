@@ -6,7 +6,7 @@ import org.jfree.chart.JFreeChart;
 import org.jfree.chart.StandardChartTheme;
 import org.jfree.chart.renderer.category.StandardBarPainter;
 
-/** How pictures look: on a light page, and on a dark one. The file of the second ends with {@code -dark}. */
+/** The look of pictures on light and on dark pages. The names of dark files end with {@code -dark}. */
 enum Theme {
     LIGHT("", 0xFFFFFF, 0x1F2328, 0xD1D9E0),
     DARK("-dark", 0x0D1117, 0xE6EDF3, 0x3D444D);

@@ -13,9 +13,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A command with all processes that it starts. If the machine has {@code setsid}, as Linux does, the command leads a
- * process group of its own, so that a signal reaches all its processes, even those whose parent has ended. Otherwise a
- * signal reaches the descendants that are known at that moment, or were known when an earlier signal was sent.
+ * A command with all processes that it starts. If the machine has {@code setsid}, as Linux does, the command leads its
+ * own process group: then a signal reaches all processes, even those whose parent has ended. Otherwise a signal reaches
+ * the descendants that are known at that moment, or were known when an earlier signal was sent.
  */
 final class ChildGroup {
 
@@ -36,8 +36,9 @@ final class ChildGroup {
     /**
      * Starts a command, with the input and the outputs of this process.
      *
-     * @param inForeground whether it stays in the process group of this process, so that it can read from the terminal
-     * @throws IOException if it cannot be started
+     * @param inForeground whether the command stays in the process group of this process, so that it can read from the
+     *     terminal
+     * @throws IOException if the command cannot be started
      */
     static ChildGroup start(List<String> command, Map<String, String> environment, boolean inForeground)
             throws IOException {
@@ -63,8 +64,8 @@ final class ChildGroup {
     }
 
     /**
-     * The path of setsid; null if there is none. Also looks in /usr/bin and /bin: the user may have set a PATH that has
-     * only what the command needs.
+     * The path of setsid; null if there is none. Also looks in /usr/bin and /bin, since the user may have set a PATH
+     * with only what the command needs.
      */
     private static Path setsid() {
         Path onPath = find("setsid");
@@ -98,7 +99,7 @@ final class ChildGroup {
         process.destroyForcibly();
     }
 
-    /** Whether {@link #terminate} or {@link #kill} was called. */
+    /** Whether the command was asked to end, by {@link #terminate} or {@link #kill}. */
     boolean isAsked() {
         return asked;
     }
@@ -113,17 +114,20 @@ final class ChildGroup {
         return process.onExit();
     }
 
-    /** Waits until the command itself has ended, at most for {@code millis}. Returns whether it has ended. */
+    /** Waits until the command itself has ended, for {@code millis} at most. Returns whether it has ended. */
     boolean waitFor(long millis) throws InterruptedException {
         return process.waitFor(millis, TimeUnit.MILLISECONDS);
     }
 
-    /** The exit code of the command; 128 and the number of the signal if a signal ended it. */
+    /** The exit code of the command; if a signal ended the command, 128 plus the number of the signal. */
     int exitCode() {
         return process.exitValue();
     }
 
-    /** Returns all descendants seen so far: a process whose parent has ended is no descendant any more. */
+    /**
+     * Returns all descendants seen so far. The system no longer lists a process as a descendant once its parent has
+     * ended.
+     */
     private Set<ProcessHandle> known() {
         process.descendants().forEach(known::add);
         return known;

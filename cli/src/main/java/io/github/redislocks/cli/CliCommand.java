@@ -38,7 +38,7 @@ abstract class CliCommand implements Callable<Integer> {
     abstract int run(RedisLocks locks, PrintWriter out) throws IOException, InterruptedException;
 
     /**
-     * Whether the reader of the output has gone, as in {@code top | head}: Java's standard output throws no exception
+     * Whether nobody reads the output any more, as in {@code top | head}. Java's standard output throws no exception
      * then.
      */
     static boolean isUnread(PrintWriter out) {

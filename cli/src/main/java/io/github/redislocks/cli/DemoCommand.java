@@ -15,7 +15,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** Shows by an example on the user's own Redis what a lock prevents. */
+/** Shows what a lock prevents, by an example on the user's own Redis. */
 @Command(
         name = "demo",
         mixinStandardHelpOptions = true,
@@ -74,7 +74,7 @@ final class DemoCommand implements Callable<Integer> {
     private int draw(List<Path> recordings) throws IOException {
         List<String> line = new ArrayList<>(List.of("timeline", "-o", timeline.toString()));
         for (Path file : recordings) {
-            // Skip the recording of the process that was killed: it is empty.
+            // Skip the recording of the killed process, which is empty.
             if (Files.size(file) > 0) {
                 line.add(file.toString());
             }

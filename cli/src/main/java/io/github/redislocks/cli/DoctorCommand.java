@@ -65,7 +65,7 @@ final class DoctorCommand implements Callable<Integer> {
         return failed ? ExitCodes.PROBLEM : ExitCodes.OK;
     }
 
-    /** Checks INFO. Returns false if the server cannot have locks, as far as INFO shows. */
+    /** Checks INFO. Returns false if INFO shows that the server cannot have locks. */
     boolean info(Jedis jedis) {
         String text;
         try {

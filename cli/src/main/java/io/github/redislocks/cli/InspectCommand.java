@@ -64,7 +64,7 @@ final class InspectCommand extends CliCommand {
         return table.toString();
     }
 
-    /** Describes an owner for people: its client and process, then its id. */
+    /** Describes an owner for people: client and process first, then the id. */
     static String owner(LockOwner owner) {
         String what = owner.isResidence()
                 ? "a thread or none"

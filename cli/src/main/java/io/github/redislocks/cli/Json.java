@@ -7,9 +7,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
 
-/**
- * JSON for other programs. It is written in ASCII, because JSON must be UTF-8 and the output has the locale's encoding.
- */
+/** JSON for other programs, in ASCII: JSON must be UTF-8, but the output has the locale's encoding. */
 final class Json {
 
     private static final JSON ASCII = JSON.builder(JsonFactory.builder()

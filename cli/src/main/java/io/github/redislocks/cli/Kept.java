@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
 
-/** A collection that keeps only the greatest of its elements, as many as its bound permits. */
+/** A collection with a bound: it keeps only its greatest elements. */
 final class Kept<T> {
 
     private final int limit;
@@ -39,7 +39,7 @@ final class Kept<T> {
         return leftOut;
     }
 
-    /** The greatest element that was left out because of the bound; null if none was. */
+    /** The greatest element that was dropped because of the bound; null if none was dropped. */
     T greatestLeftOut() {
         return greatestLeftOut;
     }

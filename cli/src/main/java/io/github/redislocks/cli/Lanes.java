@@ -16,12 +16,12 @@ import java.util.Set;
 final class Lanes {
 
     private static final String HANDLES = "handles";
-    /** The beginning of {@link io.github.redislocks.LockLost#owner()} if the owner is a thread. */
+    /** The prefix of {@link io.github.redislocks.LockLost#owner()} if the owner is a thread. */
     private static final String THREAD = "thread ";
 
     private static final String NAMELESS = "threads without a name";
 
-    /** The sources of each JVM, in the order in which they were named. */
+    /** The recordings of each JVM, in the order in which the user named them. */
     final Map<Object, List<Source>> jvms = new LinkedHashMap<>();
 
     final List<Piece> pieces = new ArrayList<>();
@@ -43,8 +43,8 @@ final class Lanes {
         for (Loss loss : recorded.losses.all()) {
             piece(loss.source(), loss.lock(), loss.token()).lost = loss;
         }
-        // Assign pieces whose thread is known first: a piece that is only a loss is put in the lane with its thread's
-        // name.
+        // Assign pieces with a known thread first. A piece that is only a loss goes into the lane with the name of its
+        // thread.
         pieces.stream().filter(piece -> !isLossOnly(piece)).forEach(this::assign);
         pieces.stream().filter(Lanes::isLossOnly).forEach(this::assign);
     }

@@ -36,7 +36,7 @@ final class ListCommand extends CliCommand {
     @Override
     int run(RedisLocks locks, PrintWriter out) {
         if (json) {
-            // Use the stream's own forEach: an iterator of it would read all keys of a server before the first line.
+            // Use forEach() of the stream: an iterator would read all keys of a server before the first line.
             locks.list(pattern).takeWhile(next -> !isUnread(out)).forEach(lock -> out.println(Json.of(fields(lock))));
             return ExitCodes.OK;
         }

@@ -5,7 +5,7 @@ import io.github.redislocks.cli.Recorded.Source;
 import io.github.redislocks.cli.Recorded.Span;
 import io.github.redislocks.cli.Recorded.Who;
 
-/** An acquisition and its result: the wait, the hold, and the loss of the hold, as far as they were recorded. */
+/** One acquisition: its wait, its hold, and the loss of the hold, as far as they were recorded. */
 final class Piece {
 
     static final int NONE = -1;
@@ -18,9 +18,9 @@ final class Piece {
     Span waited;
     Span held;
     Loss lost;
-    /** The row in the lane, below other pieces at the same time. */
+    /** The row in the lane. Pieces at the same time have different rows. */
     int row;
-    /** The indexes of the wait and of the hold among the bars; NONE if it is not drawn. */
+    /** The index of the wait among the bars, and in the next field of the hold; NONE for what is not drawn. */
     int waitBar = NONE;
 
     int holdBar = NONE;
@@ -42,7 +42,8 @@ final class Piece {
             waited = span;
         }
         if (waited != null && held != null && waited.end() + held.length() < held.end()) {
-            // Leave out the release request: the event comes after its reply, but its length is that of the hold.
+            // The time of the event includes the release request, but its length does not: place the hold at the end of
+            // the wait.
             held = held.endingAt(waited.end() + held.length());
         }
     }
@@ -60,7 +61,7 @@ final class Piece {
         return waited != null ? Math.max(end, waited.end()) : end;
     }
 
-    /** Whether the hold was lost, and the time of its acquisition is known. */
+    /** Whether the hold was lost and the time of its acquisition is known. */
     boolean isLostHold() {
         return lost != null && held == null && waited != null;
     }
@@ -73,8 +74,8 @@ final class Piece {
     }
 
     /**
-     * The thread in whose lane this piece is drawn: the thread that released the lock, or else the thread that acquired
-     * it; null if both are threads of the library, which report the events of handles.
+     * The thread in whose lane this piece is drawn: the thread that released the lock, or otherwise the thread that
+     * acquired it. Null if both are threads of the library, which report the events of handles.
      */
     Who who() {
         if (held != null && isOfApplication(held.who())) {
@@ -87,7 +88,10 @@ final class Piece {
         return !who.name().startsWith("redis-locks-");
     }
 
-    /** Whether the lock came from the release of {@code before}, a piece of the same lock with a smaller token. */
+    /**
+     * Whether the release of {@code before} handed the lock to this piece. Both pieces are of the same lock, and
+     * {@code before} has a smaller token.
+     */
     boolean isGrantAfter(Piece before) {
         return waited != null
                 && before.held != null

@@ -16,7 +16,7 @@ import java.util.Optional;
  */
 record ProcessGroup(Path shell, long id) {
 
-    /** A fixed path, since the PATH of a command may have no shell. */
+    /** A fixed path, since the user's PATH may have no shell. */
     private static final Path SHELL = Path.of("/bin/sh");
 
     private static final Path PROCESSES = Path.of("/proc");
@@ -30,10 +30,10 @@ record ProcessGroup(Path shell, long id) {
     }
 
     /**
-     * Sends signals to all processes of the group at one moment, so that processes which they are just starting get
-     * them as well.
+     * Sends signals to all processes of the group at one moment. So a process that is just being started gets them as
+     * well.
      *
-     * @return whether a process got the signals; false if the group has no process, or no shell can be started
+     * @return true if a process got the signals; false if the group has no process, or no shell can be started
      */
     boolean signal(String... names) {
         try {
@@ -48,14 +48,14 @@ record ProcessGroup(Path shell, long id) {
         }
     }
 
-    /** Ends all processes of the group, even if the machine allows no further process. */
+    /** Kills all processes of the group, even if the machine allows no further process. */
     void kill() {
         if (!signal("KILL")) {
             members().ifPresent(members -> members.forEach(ProcessHandle::destroyForcibly));
         }
     }
 
-    /** Whether a process of the group is alive. A zombie, whose exit code nobody has read, is not. */
+    /** Whether a process of the group is alive. A zombie, whose exit code nobody has read, is not alive. */
     boolean isAlive() {
         return members().map(members -> !members.isEmpty()).orElseGet(() -> signal("0"));
     }
@@ -85,8 +85,9 @@ record ProcessGroup(Path shell, long id) {
     }
 
     /**
-     * Whether a line {@code pid (name) state parent group ...} is of a live member; the name may have blanks and
-     * brackets.
+     * Whether a line of {@code /proc} shows a live member of the group.
+     *
+     * @param stat {@code pid (name) state parent group ...}; the name may have blanks and brackets
      */
     private boolean isMember(String stat) {
         String[] fields = stat.substring(stat.lastIndexOf(')') + 1).split(" ", -1);

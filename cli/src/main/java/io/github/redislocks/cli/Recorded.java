@@ -34,7 +34,7 @@ final class Recorded {
         this.spans = new Kept<>(mostSpans, Comparator.comparingLong(Span::length));
     }
 
-    /** A recording, with its information about the JVM. */
+    /** A recording, and what it says about its JVM. */
     static final class Source {
 
         final Path file;
@@ -54,21 +54,26 @@ final class Recorded {
             this.whole = file.toAbsolutePath().normalize();
         }
 
-        /** The identity of the JVM, which is equal for two recordings of one JVM. */
+        /** The identity of the JVM. Two recordings of one JVM have equal identities. */
         Object jvm() {
             return pid == 0 ? whole : List.of(pid, startedMillis);
         }
     }
 
-    /** A thread, by its id and name in its JVM; 0 and an empty name if the recording does not contain them. */
+    /**
+     * A thread.
+     *
+     * @param id its id in the JVM; 0 if the recording does not contain it
+     * @param name its name; empty if the recording does not contain it
+     */
     record Who(long id, String name) {}
 
     /**
      * A wait or a hold.
      *
      * @param kind {@link #HOLD}, or the outcome of the wait in lower case
-     * @param token 0 if a wait ended without the lock
-     * @param site the application's code that made the call; empty if it was not recorded
+     * @param token the token of the hold; 0 if a wait ended without the lock
+     * @param site the line of the application's code that made the call; empty if it was not recorded
      */
     record Span(
             Source source,

@@ -25,7 +25,7 @@ import jdk.jfr.consumer.RecordingFile;
 final class RecordingReader {
 
     private static final String OURS = "io.github.redislocks.";
-    /** Stack frames between the lock and the application's code, which are skipped. */
+    /** The classes of stack frames between the lock and the application's code. */
     private static final Pattern BETWEEN = Pattern.compile("(?:java|javax|jdk|sun)\\..*"
             + "|io\\.github\\.redislocks\\.(?:[A-Z].*|(?:actions|client|concurrent|engine|events|handles|health"
             + "|inspection|jfr|lease|micrometer|quorum|redis|residency|script|several|shedlock|spring|state|testkit|waiting"
@@ -35,7 +35,7 @@ final class RecordingReader {
 
     private final Recorded recorded;
     private final TortureLog torture;
-    /** Makes equal texts of different events one object, to save memory. */
+    /** Maps equal texts of different events to one object, to save memory. */
     private final Map<String, String> texts = new HashMap<>();
 
     RecordingReader(Recorded recorded) {
@@ -46,7 +46,7 @@ final class RecordingReader {
     /**
      * Reads a file.
      *
-     * @throws IllegalArgumentException if it cannot be read
+     * @throws IllegalArgumentException if the file cannot be read
      */
     void read(Path file) {
         if (!Files.exists(file)) {
@@ -71,7 +71,7 @@ final class RecordingReader {
         }
     }
 
-    /** Finishes; call it when all files have been read. */
+    /** Finishes the reading. Call this when all files were read. */
     void end() {
         torture.addStrikes();
     }
@@ -179,7 +179,7 @@ final class RecordingReader {
         return text == null ? "" : texts.computeIfAbsent(text, first -> first);
     }
 
-    /** The time of an event, which the library makes when the wait, hold or outage has ended. */
+    /** The time of an event: the end of the wait, hold or outage, at which the library makes the event. */
     private static long micros(RecordedEvent event) {
         Instant at = event.getEndTime();
         return at.getEpochSecond() * 1_000_000 + at.getNano() / 1_000;

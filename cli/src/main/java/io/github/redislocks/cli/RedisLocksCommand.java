@@ -61,7 +61,8 @@ final class RedisLocksCommand implements Callable<Integer> {
     static CommandLine commandLine() {
         return new CommandLine(new RedisLocksCommand())
                 .setCaseInsensitiveEnumValuesAllowed(true)
-                // Do not expand an argument such as @body.json: it belongs to the command that is run.
+                // Do not expand an argument such as @body.json, which belongs to the command that the user wants to
+                // run.
                 .setExpandAtFiles(false)
                 .registerConverter(Duration.class, Times::parse)
                 .setExecutionStrategy(Typed::execute)
@@ -77,7 +78,7 @@ final class RedisLocksCommand implements Callable<Integer> {
 
     private static int explain(CommandLine.ParameterException e, String[] args) {
         CommandLine command = e.getCommandLine();
-        // Hide URLs: a URL in a wrong place may contain a password.
+        // Hide URLs: a misplaced URL may contain a password.
         String text = Shown.of(e.getMessage().replaceAll("://[^']*", "://***"));
         command.getErr().println("redis-locks: " + text);
         if (text.startsWith("Unknown option") && command.getCommandName().equals("run")) {

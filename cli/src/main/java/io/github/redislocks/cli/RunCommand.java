@@ -129,8 +129,7 @@ final class RunCommand implements Callable<Integer> {
             return held.isPresent() ? run(held.get()) : busy(locks);
         } catch (IllegalStateException | IllegalMonitorStateException e) {
             if (signalled) {
-                // This process ends because of the signal, although it had the lock for a moment or was about to get
-                // it.
+                // The signal has closed the client, while this process was about to get the lock or had just got it.
                 return ExitCodes.BUSY;
             }
             throw e;
@@ -226,7 +225,7 @@ final class RunCommand implements Callable<Integer> {
         if (inOrder) {
             return child.exitCode();
         }
-        // The lock was lost. Kill the group once more: if the command ended by itself just then, it may have left
+        // The lock was lost. Kill the group again: if the command ended by itself at that moment, it may have left
         // other processes.
         child.kill();
         held.release();
@@ -245,13 +244,13 @@ final class RunCommand implements Callable<Integer> {
         }
     }
 
-    /** Records a signal. Returns the command to which it must be passed on; null if there is none. */
+    /** Notes a signal. Returns the command that must get the signal as well; null if no command was started. */
     private synchronized ChildGroup signalled() {
         signalled = true;
         return child;
     }
 
-    /** The exit code for a command that does not exist or cannot be executed; 0 if it can be. */
+    /** The exit code if the command does not exist or cannot be executed; 0 if it can be executed. */
     private int refusal() {
         Path program = ChildGroup.find(command.get(0));
         if (program == null) {
@@ -265,7 +264,7 @@ final class RunCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** The shutdown hook: the JVM ends by a signal, or because the work is done. */
+    /** The shutdown hook. It runs after a signal, and also when the work is done. */
     private void onSignal(RedisLocks locks) {
         if (done.getCount() == 0) {
             return;

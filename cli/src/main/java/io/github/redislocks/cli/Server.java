@@ -37,12 +37,12 @@ final class Server {
         return (urls.size() == 1 ? builder.uri(urls.get(0)) : builder.quorum(urls.toArray(String[]::new))).build();
     }
 
-    /** Whether several servers are given, which make a quorum. */
+    /** Whether the user has named several servers, which make a quorum. */
     boolean isQuorum() {
         return given != null && given.size() > 1;
     }
 
-    /** Makes a connection to the server, which the caller must close. It connects at its first use. */
+    /** Makes a connection to the server, which connects at its first use. The caller must close it. */
     Jedis single() {
         RedisUri uri = RedisUri.parse(url("doctor"));
         Topology.Single server = (Topology.Single) uri.topology();
@@ -56,13 +56,13 @@ final class Server {
         if (urls.size() == 1 && RedisUri.parse(urls.get(0)).topology() instanceof Topology.Single) {
             return urls.get(0);
         }
-        // The message does not contain the URLs, which may contain passwords.
+        // Do not show the URLs, which may contain passwords.
         throw new IllegalArgumentException(
                 command + " examines one server, and the URL names several servers or none: call it"
                         + " for each server, with its redis:// or rediss:// URL after --url.");
     }
 
-    /** The URLs of the options; else the URL in the environment; else the default. */
+    /** The URLs of the options; without options, the URL in the environment; otherwise the default. */
     List<String> urls(Map<String, String> environment) {
         if (given != null) {
             return given;

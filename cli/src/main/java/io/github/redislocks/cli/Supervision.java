@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Lets a command run as long as its lock is held. In short:
+ * Lets a command run as long as its lock is held. The supervising thread acts as follows:
  *
  * <pre>
  *   the lock is lost                      SIGKILL at once
@@ -18,8 +18,8 @@ import java.util.concurrent.TimeoutException;
  *   this thread fails                     SIGKILL
  * </pre>
  *
- * <p>The supervision ends when the command has ended; if the command was asked to end, when all processes that it
- * started have ended as well.
+ * <p>The supervision ends when the command has ended. If the command was asked to end, the supervision also waits for
+ * all processes that the command started.
  */
 final class Supervision {
 
@@ -33,7 +33,10 @@ final class Supervision {
     private final long tickMillis;
     private boolean inOrder = true;
 
-    /** Make this object before the command starts: it opens the subscription by which the client learns of losses. */
+    /**
+     * Make this object before the command starts: the constructor opens the subscription by which the client learns of
+     * losses.
+     */
     Supervision(LockHandle held, Duration lease) {
         this(held, lease, Math.max(SHORTEST_TICK_MILLIS, Math.min(LONGEST_TICK_MILLIS, lease.toMillis() / 50)));
     }
@@ -46,11 +49,11 @@ final class Supervision {
     }
 
     /**
-     * Waits until the lock is held for a whole lease. A lock that another client has handed over is held only for a
-     * short time at first, until the client's first renewal. If the command started before, it would be ended at once,
-     * because little of the lease seems to be left.
+     * Waits until the lock is held for a whole lease. If another client has handed the lock over, the hold is short
+     * until its first renewal. A command that started before that would be ended at once, since little of the lease
+     * seems to be left.
      *
-     * @return false if the lock was lost instead
+     * @return false if the lock was lost
      */
     boolean awaitWholeLease() throws InterruptedException {
         while (held.remainingLease().compareTo(lease.dividedBy(3)) < 0) {
@@ -65,8 +68,8 @@ final class Supervision {
     /**
      * Waits for the end of a command.
      *
-     * @return true if the command ended by itself; false if it was ended because the lock was lost or could not be
-     *     renewed
+     * @return true if the command ended by itself; false if this object ended it because the lock was lost or could not
+     *     be renewed
      */
     boolean await(ChildGroup child) throws InterruptedException {
         boolean watched = false;
@@ -88,7 +91,7 @@ final class Supervision {
             pause(news, child);
         }
         while ((child.isAsked() || !inOrder) && child.isAlive()) {
-            // Let processes that the command started clean up while the lock lasts.
+            // Give processes that the command started time to end, while the lock lasts.
             look(child);
             Thread.sleep(SHORTEST_TICK_MILLIS);
         }
@@ -105,7 +108,7 @@ final class Supervision {
         }
     }
 
-    /** Waits until the next check is due, or the lock is lost, or the command has ended. */
+    /** Waits until the next check is due, the lock is lost, or the command has ended. */
     private void pause(CompletableFuture<?> news, ChildGroup child) throws InterruptedException {
         if (news.isDone()) {
             child.waitFor(tickMillis);
@@ -114,14 +117,11 @@ final class Supervision {
         try {
             news.get(tickMillis, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
-            // Nothing to do: the next call of look() finds out what has happened.
+            // Ignored: the next call of look() finds out what has happened.
         }
     }
 
-    /**
-     * Kills the command, which nobody supervises any more. Tries repeatedly, since the failure that ended the
-     * supervision may happen again.
-     */
+    /** Kills the command after the supervision has failed. Tries repeatedly, since the failure may happen again. */
     private static void end(ChildGroup child) {
         for (int i = 0; i < KILLS; i++) {
             try {
@@ -131,7 +131,7 @@ final class Supervision {
                 }
                 TimeUnit.MILLISECONDS.sleep(SHORTEST_TICK_MILLIS);
             } catch (InterruptedException | RuntimeException | Error again) {
-                // Ignored: try again. The lock is held meanwhile.
+                // Ignored: the loop tries again. The lock is held meanwhile.
             }
         }
     }

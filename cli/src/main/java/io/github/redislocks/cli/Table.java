@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** A table for the terminal. Its columns are as wide as their texts need, and each row is one line. */
+/** A table for the terminal. Each row is one line, and each column is as wide as its texts need. */
 final class Table {
 
     private static final String GAP = "  ";
-    /** The greatest width of a column. If a text is longer, only the rest of its row moves to the right. */
+    /** The greatest width of a column. A longer text moves only the rest of its row to the right. */
     private static final int WIDEST = 64;
 
     private final List<List<String>> rows = new ArrayList<>();

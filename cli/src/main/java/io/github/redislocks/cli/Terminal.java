@@ -2,12 +2,12 @@ package io.github.redislocks.cli;
 
 import java.io.Console;
 
-/** Finds out whether a person uses the command. */
+/** Finds out whether a person uses the command at a terminal. */
 final class Terminal {
 
     private Terminal() {}
 
-    /** Whether both input and output are a terminal, as far as Java knows. */
+    /** Whether input and output are a terminal, as far as Java knows. */
     @SuppressWarnings("SystemConsoleNull") // Before Java 22 the console is null without a terminal.
     static boolean isThere() {
         Console console = System.console();
@@ -15,7 +15,7 @@ final class Terminal {
             return false;
         }
         try {
-            // Ask the console: since Java 22 there is one without a terminal too.
+            // Since Java 22 there is a console even without a terminal: ask it.
             return (Boolean) Console.class.getMethod("isTerminal").invoke(console);
         } catch (ReflectiveOperationException before22) {
             return true;

@@ -14,11 +14,11 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * The data of the page. Times are microseconds since {@code base}, which is in milliseconds since 1970; lengths are
- * microseconds. The frequent elements are arrays instead of objects, to save space, with these columns:
+ * The data of the page. Times are microseconds since {@code base}, which is in milliseconds since 1970. Lengths are
+ * microseconds. To save space, the frequent elements are arrays instead of objects, with these columns:
  *
  * <ul>
- *   <li>bars: lane, row in it, lock, kind, begin, length, token, site, whether the previous holder lost the lock;
+ *   <li>bars: lane, row in the lane, lock, kind, begin, length, token, site, whether the previous holder lost the lock;
  *   <li>grants: the bar of the hold that ended, the bar that was waiting;
  *   <li>losses: lane, row, lock, at, token, owner, reason;
  *   <li>outages: JVM, begin, length, server, failure, whether it ended;
@@ -154,9 +154,7 @@ final class TimelineData {
         }
     }
 
-    /**
-     * Adds the outages, each once: an outage that has ended has two events, one of its beginning and one of its end.
-     */
+    /** Adds each outage once, although an outage that has ended has two events. */
     private void addOutages() {
         Map<Object, Outage> open = new LinkedHashMap<>();
         List<Outage> told = recorded.outages.all();
@@ -219,7 +217,7 @@ final class TimelineData {
         return Map.of("program", first.program, "process", process, "files", files);
     }
 
-    /** Sentences that say what the page leaves out. */
+    /** The sentences that say what the page leaves out. */
     List<String> leftOut() {
         List<String> sentences = new ArrayList<>();
         Span longest = recorded.spans.greatestLeftOut();
@@ -244,7 +242,7 @@ final class TimelineData {
         }
     }
 
-    /** Texts by their numbers, so that the page contains each text once. */
+    /** Numbered texts, so that the page contains each text once. */
     private static final class Texts {
 
         private final Map<String, Integer> numbers = new LinkedHashMap<>();

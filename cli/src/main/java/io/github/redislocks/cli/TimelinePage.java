@@ -12,8 +12,8 @@ import java.util.Base64;
 import java.util.Map;
 
 /**
- * The page, as one file. It contains the names of locks and threads only as data. Its security policy permits only its
- * own script, by the hash, so a browser runs no script that a name may contain.
+ * The page, as one file. The names of locks and threads are only data in the page. The page's security policy permits
+ * only its own script, by a hash of that script. So a browser runs no script that a name may contain.
  */
 final class TimelinePage {
 
@@ -21,7 +21,7 @@ final class TimelinePage {
 
     static void write(Map<String, Object> fields, Writer out) throws IOException {
         String page = resource("timeline.html");
-        // The hash is computed from the text between the script tags, as the browser does.
+        // Compute the hash from the text between the script tags, as the browser does.
         String script = resource("timeline.js");
         int hashAt = page.indexOf("@HASH@");
         int dataAt = page.indexOf("@DATA@");

@@ -74,9 +74,9 @@ final class TopCommand extends CliCommand {
     }
 
     /**
-     * The output that shows as many of the lines as the terminal has room for, without knowing its size. Lines are cut
-     * at the right edge. Each line is written to its row, the last line first: a row below the terminal is taken as its
-     * last row, which a later line overwrites.
+     * The output that shows as many lines as fit on the terminal, whose size is unknown. Lines are cut at the right
+     * edge. The last line is written first. A terminal writes a line for a row below its last row into the last row,
+     * where a later line overwrites it.
      */
     static String screen(List<String> lines) {
         StringBuilder screen = new StringBuilder(CLEAR).append(CUT);

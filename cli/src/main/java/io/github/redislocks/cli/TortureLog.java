@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 
 /**
  * Reads the logs of this project's torture suite (docs/TORTURE.md): one log of each process, and one of the nemesis,
- * which makes the faults. Their times are by a clock without a date that all processes share. The date is taken from
- * the last change of the first file.
+ * which makes the faults. The times in the logs are by a clock without a date, which all processes share. The date is
+ * taken from the last change of the first file.
  */
 final class TortureLog {
 
@@ -28,14 +28,18 @@ final class TortureLog {
     private final Recorded recorded;
     private final List<Source> sources = new ArrayList<>();
     private final List<Strike> strikes = new ArrayList<>();
-    /** The offset that turns a time of the logs into a time since 1970; null before the first file was read. */
+    /** The difference between a time since 1970 and the time in the logs; null before the first file was read. */
     private Long offset;
 
     TortureLog(Recorded recorded) {
         this.recorded = recorded;
     }
 
-    /** A fault that the nemesis made; {@code worker} is empty if the fault concerned no single worker. */
+    /**
+     * A fault that the nemesis made.
+     *
+     * @param worker the worker that had the fault; empty if the fault concerned no single worker
+     */
     private record Strike(String worker, String fault, long begin, long end) {}
 
     private record Line(long at, String actor, String kind, String lock, long number, String text) {
@@ -52,7 +56,7 @@ final class TortureLog {
         }
     }
 
-    /** The times of an actor's acquisition of a lock; -1 for a step that it has not reached. */
+    /** The times of the steps of an actor's acquisition of a lock; -1 for a step that was not reached. */
     private static final class Call {
 
         long asked = -1;
@@ -168,10 +172,7 @@ final class TortureLog {
                 ""));
     }
 
-    /**
-     * Adds the faults. Call it when all files have been read: a fault belongs to the worker that it concerned, or to
-     * all.
-     */
+    /** Adds the faults to the workers that they concerned. Call this when all files were read. */
     void addStrikes() {
         for (Strike strike : strikes) {
             for (Source source : sources) {

@@ -7,8 +7,8 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 
 /**
- * Checks that Java could read the arguments: it reads them in the encoding of its locale, which is ASCII without a
- * locale.
+ * Checks that Java could read the arguments. Java reads arguments in the encoding of its locale; without a locale, that
+ * is ASCII.
  */
 final class Typed {
 
@@ -23,9 +23,7 @@ final class Typed {
 
     private Typed() {}
 
-    /**
-     * Runs a command, unless Java could not read its arguments: otherwise two names could become the name of one lock.
-     */
+    /** Runs a command, or refuses if Java could not read its arguments: two lock names could become the same name. */
     static int execute(ParseResult parsed) {
         for (String word : parsed.originalArgs()) {
             if (word.indexOf(UNREAD) >= 0) {
@@ -39,7 +37,7 @@ final class Typed {
         return new CommandLine.RunLast().execute(parsed);
     }
 
-    /** Shows a word, but hides a URL, which may contain a password. */
+    /** Returns the word for a message; hides a URL, which may contain a password. */
     private static String shown(String word) {
         return word.contains("://") ? "a URL" : '"' + Shown.of(word) + '"';
     }

@@ -48,7 +48,7 @@ class UnlockCommand extends CliCommand {
                 out.println("Nothing was changed.");
                 return ExitCodes.OK;
             }
-            // Inspect again: the user may have taken long to answer, and has confirmed only the hold that was shown.
+            // Inspect again: the user has confirmed only the hold that was shown, and may have taken long to answer.
             LockInspection now = locks.inspect(name);
             if (!isFree(now) && !isSame(seen, now)) {
                 out.println("Nothing was changed: meanwhile \"" + shown + "\" is " + whose(now) + ".");
@@ -65,7 +65,8 @@ class UnlockCommand extends CliCommand {
     }
 
     /**
-     * Whether both inspections show the same hold. A lock that is unavailable without a holder has no token to compare.
+     * Whether both inspections show the same hold. If the lock is unavailable without a holder, there is no token to
+     * compare.
      */
     private static boolean isSame(LockInspection one, LockInspection other) {
         return one.holder().map(Holder::token).equals(other.holder().map(Holder::token));

@@ -13,8 +13,8 @@ import java.util.stream.Collectors;
 
 /**
  * The waits of owners for each other. Each owner waits for one lock at a time. A client that keeps locks by its
- * residency is a separate owner for each of them, and Redis does not know which of its threads holds a lock. So each of
- * these holders may be the thread that waits elsewhere.
+ * residency is a separate owner of each such lock, and Redis does not know which thread of the client holds the lock.
+ * So a waiting thread of that client may be the holder of any of these locks.
  */
 final class WaitGraph {
 

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/** Prints who holds the lock for which the caller waits: first after 1 s, then every 10 s. */
+/** Prints who holds the lock for which this command waits: first after 1 s, then every 10 s. */
 final class WaitingLine {
 
     private static final long FIRST_MILLIS = 1_000;
@@ -32,7 +32,7 @@ final class WaitingLine {
                 Thread.sleep(NEXT_MILLIS);
             }
         } catch (InterruptedException | RuntimeException ended) {
-            // Ignored: the wait has ended, or the line could not be made; neither concerns the wait itself.
+            // Ignored: the wait has ended, or the line could not be made, which does not matter for the wait.
         }
     }
 

@@ -7,9 +7,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 
 /**
- * The locks that this process has released by {@code releaseAfter} and that are still unavailable, as far as it knows:
- * it does not learn that another process forces such a lock open. Entries whose time is over are removed now and then,
- * so that there are at most twice as many entries as such locks, and 64 more.
+ * The locks that this process has released by {@code releaseAfter} and that are still unavailable, as far as the
+ * process knows: it does not learn that another process forces such a lock open. Entries whose time is over are removed
+ * now and then. So there are never more than twice as many entries as such locks, plus 64.
  */
 final class KeptLocks {
 
@@ -17,7 +17,7 @@ final class KeptLocks {
 
     private final LongSupplier nanoTime;
     private final ConcurrentMap<String, Long> untilNanos = new ConcurrentHashMap<>();
-    /** The number of entries at which the entries whose time is over are removed. */
+    /** The number of entries from which on entries whose time is over are removed. */
     private final AtomicInteger many = new AtomicInteger(FEW);
 
     KeptLocks(LongSupplier nanoTime) {
@@ -34,7 +34,7 @@ final class KeptLocks {
 
     /** Removes a lock that an owner has acquired or a thread has forced open. */
     void remove(String lockName) {
-        // Avoid the look-up in the usual case: the map is empty.
+        // Usually the map is empty: avoid the look-up.
         if (!untilNanos.isEmpty()) {
             untilNanos.remove(lockName);
         }

@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The metrics of {@link RedisLocks} for Micrometer: a listener that records events of locks, and a binder that
- * registers their meters. It needs {@code micrometer-core}.
+ * registers the meters. Needs {@code micrometer-core}.
  *
  * <pre>{@code
  * LockMetrics metrics = new LockMetrics();
@@ -44,8 +44,8 @@ import org.jspecify.annotations.Nullable;
  * metrics.bindTo(registry); // Spring Boot does that with every bean that is a MeterBinder
  * }</pre>
  *
- * <p>Events before {@link #bindTo} are included in the counters, but not in {@link #LOST} and {@link #LOCAL}, and not
- * in the timers. One object may listen to several clients; it adds up their figures. Thread-safe.
+ * <p>The counters include events before {@link #bindTo}; only {@link #LOST}, {@link #LOCAL} and the timers do not. One
+ * object may listen to several clients, and adds up their figures. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -77,7 +77,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
     public static final String RESIDENT = "redis.locks.resident";
     /** Counter: locks that were kept by a residency and were given up; with the tag {@code reason}. */
     public static final String GIVEN_UP = "redis.locks.given.up";
-    /** Timer: the time from when another client asked for a kept lock until the lock was given up. */
+    /** Timer: the time from another client's first request for a kept lock until the lock was given up. */
     public static final String RECALL = "redis.locks.recall";
     /** Gauge: connections that are open to the servers that have the locks. */
     public static final String CONNECTIONS = "redis.locks.connections";
@@ -93,7 +93,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
      * of a {@link LockGivenUp.Reason} in lower case.
      */
     public static final String REASON = "reason";
-    /** The tag for the lock; its value is the result of the function of {@link #LockMetrics(Function)}. */
+    /** The tag for the lock. The function of {@link #LockMetrics(Function)} makes its value. */
     public static final String LOCK = "lock";
 
     private final @Nullable Function<String, String> tag;
@@ -110,7 +110,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
             .collect(Collectors.toUnmodifiableMap(reason -> reason, reason -> new LongAdder()));
     private final KeptLocks kept = new KeptLocks(System::nanoTime);
     /**
-     * The retries of closed clients, which are not watched any more. Changes together with the list of watched clients.
+     * The retries of closed clients, which are no longer watched. Changes together with the list of watched clients.
      */
     private final AtomicLong earlierRetries = new AtomicLong();
 
@@ -125,17 +125,16 @@ public final class LockMetrics implements LockListener, MeterBinder {
      * Makes metrics with a tag {@code lock}.
      *
      * @param tag returns the tag's value for a lock's name, such as {@code order} for {@code order:4711}. It must
-     *     return few different values, because each value has meters of its own in each registry, permanently. It is
-     *     called for each lock and unlock. If it throws or returns null, the error is logged, and the event is not
-     *     counted.
+     *     return few different values, because each value gets its own meters in each registry, for ever. It is called
+     *     for each lock and unlock. If it throws or returns null, the error is logged, and the event is not counted.
      */
     public LockMetrics(Function<String, String> tag) {
         this.tag = Objects.requireNonNull(tag, "tag");
     }
 
     /**
-     * Includes a client in the gauges until it is closed (its locks, its waiting calls and its connections), and counts
-     * its retries. Watching the same client again has no effect.
+     * Includes a client in the gauges until the client is closed, and counts its retries. The gauges show the client's
+     * locks, waiting calls and connections. Watching the same client again has no effect.
      */
     public void watch(RedisLocks locks) {
         forgetClosed();
@@ -194,7 +193,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
     private double retries() {
         forgetting.lock();
         try {
-            // Call sum() first: it moves the counts of closed clients into earlierRetries.
+            // Call sum() first, since it moves the counts of closed clients into earlierRetries.
             double present = sum(RedisLocks::countRetries);
             return earlierRetries.get() + present;
         } finally {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The observations of {@link io.github.redislocks.RedisLocks} for Micrometer: one of each acquisition, and one of each
- * hold. A tracer makes spans of them. It needs {@code micrometer-observation}.
+ * hold. A tracer makes spans of them. Needs {@code micrometer-observation}.
  *
  * <pre>{@code
  * RedisLocks locks = RedisLocks.builder()
@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
  *         .build();
  * }</pre>
  *
- * <p>The parent of both is the current observation of the thread that acquires the lock. They never become the current
- * observation of a thread themselves, because a hold may end on another thread than it began on. So work under a lock
- * is a sibling of the hold, and not its child. Thread-safe.
+ * <p>The parent of both observations is the current observation of the thread that acquires the lock. They never become
+ * the current observation of a thread, because a hold may begin on one thread and end on another. So an observation of
+ * work under a lock is a sibling of the hold's observation, not its child. Thread-safe.
  *
  * @since 0.1.0
  */
@@ -39,13 +39,13 @@ public final class LockObservations implements LockListener {
 
     /**
      * The low-cardinality key for the outcome. For an acquisition: {@code acquired}, {@code busy}, {@code interrupted}
-     * or {@code failed}. For a hold: {@code released}; the name of a {@link LockLost.Reason} in lower case if it was
-     * lost; or {@code unknown} if its thread waited in a Condition and returned without the lock.
+     * or {@code failed}. For a hold: {@code released}; the name of a {@link LockLost.Reason} in lower case if the hold
+     * was lost; or {@code unknown} if the hold's thread waited in a Condition and returned without the lock.
      */
     public static final String OUTCOME = "outcome";
     /**
-     * The low-cardinality key for the lock; its value is the result of the function. Without a function there is no
-     * such key.
+     * The low-cardinality key for the lock. The function of the constructor makes its value; without a function there
+     * is no such key.
      */
     public static final String LOCK = "lock";
     /** The high-cardinality key for the lock's name. */
@@ -69,8 +69,7 @@ public final class LockObservations implements LockListener {
      * Makes observations with the low-cardinality key {@code lock}.
      *
      * @param tag returns the key's value for a lock's name, such as {@code order} for {@code order:4711}. It must
-     *     return few different values: where observations become metrics, each value has meters of its own,
-     *     permanently.
+     *     return few different values: where observations become metrics, each value gets its own meters, for ever.
      */
     public LockObservations(ObservationRegistry registry, Function<String, String> tag) {
         this.registry = Objects.requireNonNull(registry, "registry");
@@ -110,7 +109,7 @@ public final class LockObservations implements LockListener {
                 .contextualName(title)
                 .highCardinalityKeyValue(LOCK_NAME, lockName);
         if (parent != null) {
-            // Set the parent explicitly: for an asynchronous acquisition this runs on another thread, on which the
+            // Set the parent explicitly: for an asynchronous acquisition this method runs on a thread on which the
             // parent is not the current observation.
             made.parentObservation(parent);
         }

@@ -9,15 +9,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The observations of holds that have not ended, by lock and token. A thread that has waited in a Condition returns
- * with another token, so its observation is also found by its thread. If the thread returns without the lock, no event
- * reports the end of the hold; such an observation is removed after the thread has acquired that lock twice more.
+ * with another token, so its observation is also found by the thread. If the thread returns without the lock, no event
+ * reports the end of the hold. Such an observation is removed once the thread has acquired that lock two more times.
  */
 final class ObservedHolds {
 
-    /**
-     * The most observations of one lock that are kept: one of its holder, the others of threads that wait in its
-     * Conditions.
-     */
+    /** The most observations of one lock: one of its holder, the others of threads that wait in its Conditions. */
     static final int MOST = 1_000;
 
     /** A hold that has not ended. Only one thread at a time uses an entry. */
@@ -27,8 +24,8 @@ final class ObservedHolds {
         final long threadId;
         final Observation observation;
         /**
-         * Whether the thread has acquired the lock again. If the hold was lost, the event may still come a little
-         * later.
+         * Whether the thread has acquired the lock again since. The entry stays, since the event of a loss may still
+         * come.
          */
         boolean passed;
 
@@ -41,7 +38,10 @@ final class ObservedHolds {
 
     private final ConcurrentMap<String, List<Entry>> byName = new ConcurrentHashMap<>();
 
-    /** Adds the observation of a hold of the calling thread. Returns one that no event will end, or null. */
+    /**
+     * Adds the observation of a hold of the calling thread. Returns an earlier observation of the thread that no event
+     * will end, or null.
+     */
     @SuppressWarnings("deprecation") // Thread.threadId() came with JDK 19.
     @Nullable
     Observation add(String lockName, long token, Observation observation) {

@@ -15,7 +15,7 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The timers and counters in one registry. They are made once for each value of the tag {@code lock}. */
+/** The timers and counters in one registry, made once for each value of the tag {@code lock}. */
 final class RegisteredMeters {
 
     /** The meters for one value of the tag {@code lock}. */

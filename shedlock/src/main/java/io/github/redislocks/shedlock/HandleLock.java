@@ -6,7 +6,10 @@ import net.javacrumbs.shedlock.core.AbstractSimpleLock;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 
-/** A lock as ShedLock uses it. An extension makes another object of this class, with the same {@link Possession}. */
+/**
+ * A lock as ShedLock uses it. When a task extends its lock, it gets another object of this class, with the same
+ * {@link Possession}.
+ */
 final class HandleLock extends AbstractSimpleLock {
 
     private final Possession possession;

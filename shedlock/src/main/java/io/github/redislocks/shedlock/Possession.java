@@ -7,14 +7,14 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The hold of a task, which stays the same when the task extends its lock. */
+/** The hold of a task. It stays the same when the task extends its lock, which begins a new {@link Term}. */
 final class Possession {
 
     private static final Duration LONGEST_KEPT = Duration.ofDays(1);
 
     private final LockHandle handle;
     private final long acquiredNanos;
-    /** The latest term; null before the first. */
+    /** The latest term; null before the first term. */
     private volatile @Nullable Term current;
 
     /**
@@ -25,7 +25,7 @@ final class Possession {
     Possession(LockHandle handle, long acquiredNanos) {
         this.handle = handle;
         this.acquiredNanos = acquiredNanos;
-        // Register this once, and not for each term: a dependent stage exists as long as the handle.
+        // Register once, not for each term: a dependent stage exists as long as the handle.
         CompletionStage<Void> unused = handle.lost().thenRun(this::endTimer);
     }
 
@@ -33,7 +33,10 @@ final class Possession {
         return handle.isHeld();
     }
 
-    /** A {@code lockAtMostFor}: at its end the lock is released, unless the term is stopped before. */
+    /**
+     * The time of one {@code lockAtMostFor}. At the end of the term the lock is released, unless the term was stopped
+     * before.
+     */
     static final class Term {
         private final long configuredNanos;
         private final long endNanos;
@@ -44,7 +47,7 @@ final class Possession {
             this.endNanos = configuredNanos + TimeUnit.NANOSECONDS.convert(atMost);
         }
 
-        /** Stops the term. Returns false if its end has come, so that the lock is being released. */
+        /** Stops the term. Returns false if the term has ended already, so that the lock is being released. */
         boolean stop(long now) {
             return now - endNanos < 0 && end.cancel(false);
         }
@@ -55,8 +58,9 @@ final class Possession {
     }
 
     /**
-     * Begins a term that ends {@code atMost} after {@code configuredNanos}, from which {@code lockAtMostFor} counts. At
-     * the end of the term the lock is released.
+     * Begins a term.
+     *
+     * @param atMost how long the term lasts, counted from {@code configuredNanos}
      */
     Term lastFor(Duration atMost, long configuredNanos) {
         Term term = new Term(atMost, configuredNanos);
@@ -85,7 +89,7 @@ final class Possession {
         last.cancel();
         Duration sinceAcquired =
                 Duration.ofNanos(last.configuredNanos - acquiredNanos).plus(atLeast);
-        // Ignore the result: it is false if the hold was lost or released before, which ShedLock does not want to know.
+        // Ignore the result, which is false if the hold was lost or released before: ShedLock has no use for it.
         if (atLeast.isZero()) {
             boolean unused = handle.release();
             return;
@@ -94,7 +98,8 @@ final class Possession {
             boolean unused =
                     handle.releaseAfter(sinceAcquired.compareTo(LONGEST_KEPT) > 0 ? LONGEST_KEPT : sinceAcquired);
         } catch (UnsupportedOperationException e) {
-            // An extension has set an atLeast on a quorum: release the lock, since nobody else does.
+            // The task has extended its lock with a lockAtLeastFor, which a quorum does not support: release the lock,
+            // since nobody else will.
             boolean unused = handle.release();
             throw e;
         }

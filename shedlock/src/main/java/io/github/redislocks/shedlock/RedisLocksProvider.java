@@ -24,31 +24,28 @@ import net.javacrumbs.shedlock.support.LockException;
  * }</pre>
  *
  * <p>A lock is renewed while its process lives, for {@code lockAtMostFor} at most. So, unlike with most providers,
- * {@code lockAtMostFor} may be generous: if the process dies, the lock is free when its lease ends, which is 30 s or
- * the {@code lease} of the builder. After {@code lockAtMostFor} the lock is released even if its task still runs, as
+ * {@code lockAtMostFor} may be generous: if the process dies, the lock is free when its lease ends, after 30 s or the
+ * {@code lease} of the builder. After {@code lockAtMostFor} the lock is released even if its task still runs, as
  * ShedLock demands; {@code KeepAliveLockProvider} extends the lock as long as the task runs. With
- * {@code lockAtLeastFor} the lock stays unavailable, although nobody holds it, until that time after its acquisition.
- * The lease is at least that long, so that this is true even if the process dies.
+ * {@code lockAtLeastFor} the lock stays unavailable for that time after its acquisition, although nobody holds it. The
+ * lease is at least as long, so the lock stays unavailable even if the process dies.
  *
  * @since 0.1.0
  */
 public final class RedisLocksProvider implements ExtensibleLockProvider {
 
     private static final Duration LONGEST_AT_LEAST = Duration.ofDays(1);
-    /** The lease of a lock with a {@code lockAtLeastFor}, unless that time is longer. */
+    /** The least lease of a lock with a {@code lockAtLeastFor}. */
     private static final Duration KEPT_LEASE = Duration.ofSeconds(30);
 
-    /**
-     * For how long a request without an answer is repeated, so that a short stall of Redis does not cause a task to be
-     * skipped.
-     */
+    /** How long an unanswered request is repeated, so that no task is skipped because of a short stall of Redis. */
     private static final long PATIENCE_NANOS = 3_000_000_000L;
 
     private static final long PAUSE_MILLIS = 20;
 
     private final Locks locks;
 
-    /** Makes a provider that uses the given locks. Their owner closes them. */
+    /** Makes a provider that uses the given locks, and does not close them. */
     public RedisLocksProvider(Locks locks) {
         this.locks = Objects.requireNonNull(locks, "locks");
     }
@@ -58,8 +55,8 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
      *
      * @throws IllegalArgumentException if {@code lockAtLeastFor} is longer than 24 h, or the name cannot work
      * @throws LockException if the thread is interrupted; its interrupt flag stays set
-     * @throws LockUnavailableException if Redis does not answer for 3 s, so that it is unknown whether the lock is
-     *     free; the task does not run, and its scheduler logs the exception
+     * @throws LockUnavailableException if Redis does not answer for 3 s, so that nobody knows whether the lock is free;
+     *     the task does not run, and its scheduler logs the exception
      * @throws UnsupportedOperationException on a quorum, for {@code lockAtLeastFor}
      */
     @Override
@@ -80,8 +77,8 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
                     if (began - end >= 0) {
                         throw e;
                     }
-                    // The failed request may have taken the lock. So if the lock is busy now, that may be our own hold
-                    // until its release reaches Redis.
+                    // The failed request may have taken the lock: then the lock is busy until the release of that hold
+                    // reaches Redis.
                     mayBeOurs |= e.holdMayExist();
                 }
                 Thread.sleep(PAUSE_MILLIS);
@@ -112,12 +109,13 @@ public final class RedisLocksProvider implements ExtensibleLockProvider {
     }
 
     /**
-     * Throws if this Redis does not support {@code releaseAfter}. Checks it before the task runs, because afterwards
-     * the lock could not be released.
+     * Throws if this Redis does not support {@code releaseAfter}. Call before the task runs: after the task it would be
+     * too late.
      */
     private void ensureKeeps(String name) {
         try {
-            // Make a fair lock as a test: a quorum supports neither fair locks nor releaseAfter, and throws here.
+            // Make a fair lock as a test: a quorum supports neither fair locks nor releaseAfter, and refuses the fair
+            // lock.
             FencedLock unused = locks.reentrantLock(name, LockOptions.defaults().fair(true));
         } catch (UnsupportedOperationException e) {
             throw new UnsupportedOperationException(

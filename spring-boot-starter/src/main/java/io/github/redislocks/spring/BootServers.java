@@ -18,7 +18,12 @@ import redis.clients.jedis.JedisClientConfig;
  */
 record BootServers(Login login, @Nullable SslBundle tls) {
 
-    /** A user, which is null for the default user, and a password, which is null for none. */
+    /**
+     * A login.
+     *
+     * @param user null for the default user
+     * @param password null to log in without a password
+     */
     record Login(@Nullable String user, @Nullable String password) {
 
         @Override

@@ -8,9 +8,10 @@ import org.springframework.boot.ssl.SslBundle;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * The servers in the connection details of Spring Boot 4, which come from properties, Testcontainers or Docker Compose.
+ * The servers that the connection details of Spring Boot 4 name. The details come from properties, Testcontainers or
+ * Docker Compose.
  *
- * @param properties the properties; they show whether the URL asks for TLS, which the details do not contain
+ * @param properties the properties, to find out whether the URL asks for TLS, which the details do not contain
  */
 record ConnectionDetailsServers(DataRedisConnectionDetails details, DataRedisProperties properties)
         implements RedisServerSource {

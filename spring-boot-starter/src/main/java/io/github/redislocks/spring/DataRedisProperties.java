@@ -12,8 +12,8 @@ import org.springframework.core.env.Environment;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * The servers in the properties {@code spring.data.redis.*}, which this class reads by their names. It is used if there
- * is no bean with the connection details of Spring Boot 4: always in Boot 3.5, and in Boot 4 without
+ * The servers that the properties {@code spring.data.redis.*} name. This class reads the properties by their names. It
+ * is used if there is no bean with the connection details of Spring Boot 4: always in Boot 3.5, and in Boot 4 without
  * spring-boot-data-redis on the class path.
  */
 final class DataRedisProperties implements RedisServerSource {
@@ -110,7 +110,7 @@ final class DataRedisProperties implements RedisServerSource {
                 return url;
             }
         } catch (IllegalArgumentException e) {
-            // Ignored: refused() throws below. This exception may contain the password.
+            // Ignored, since this exception may contain the password: the throw below replaces it.
         }
         throw refused("url", "must be redis://user:password@host:port/database, or rediss:// for TLS");
     }

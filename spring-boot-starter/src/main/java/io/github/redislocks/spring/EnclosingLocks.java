@@ -8,8 +8,8 @@ import io.github.redislocks.Locks;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The locks of the {@link Locked} methods that the calling thread is executing. They are checked before each commit
- * inside these methods.
+ * The locks of the {@link Locked} methods that the calling thread is executing. These locks are checked before each
+ * commit inside those methods.
  */
 final class EnclosingLocks {
 
@@ -18,7 +18,7 @@ final class EnclosingLocks {
      *
      * @param source the factory of the lock
      * @param token the token of the hold
-     * @param depth the number of enclosing methods with this lock, including this one; 0 if a handle holds the lock
+     * @param depth the number of enclosing methods with this lock, including this method; 0 if a handle holds the lock
      * @param check throws if the lock was lost
      */
     private record Enclosing(
@@ -34,8 +34,8 @@ final class EnclosingLocks {
     private EnclosingLocks() {}
 
     /**
-     * Call when the calling thread begins a method whose lock was taken. Returns the token of the hold. Throws if an
-     * enclosing method has lost the same lock.
+     * Notes that the calling thread has taken the lock of a method and begins the method. Returns the token of the
+     * hold. Throws if an enclosing method has lost the same lock.
      *
      * @param handle the handle that holds the lock; null if the thread holds it
      */
@@ -43,9 +43,9 @@ final class EnclosingLocks {
         Enclosing same = of(source, lock.getName());
         int depth = handle != null ? 0 : same == null ? 1 : same.depth + 1;
         if (same != null && lock.getHoldCount() < depth) {
-            // The enclosing method has lost the lock: this call acquired it anew instead of re-entering it.
+            // The enclosing method has lost the lock: the thread got a new hold instead of re-entering the lock.
             Thread thread = Thread.currentThread();
-            // Use a part of toString() for a virtual thread, which usually has no name.
+            // A virtual thread usually has no name: use the part of its toString() before the slash.
             String name = thread.getName().isEmpty() ? thread.toString().replaceFirst("/.*", "") : thread.getName();
             throw new LockLostException(
                     LockLost.of(lock.getName(), same.token, "thread " + name, LockLost.Reason.TAKEN));
@@ -65,8 +65,8 @@ final class EnclosingLocks {
     }
 
     /**
-     * The token of the handle by which an enclosing method holds the lock; 0 if none holds it by a handle. Throws if an
-     * enclosing method has lost this lock.
+     * The token of the handle by which an enclosing method holds the lock; 0 if no enclosing method holds the lock by a
+     * handle. Throws if an enclosing method has lost the lock.
      */
     static long tokenOfHandle(Locks source, String name) {
         Enclosing same = of(source, name);
@@ -77,7 +77,7 @@ final class EnclosingLocks {
         return same.depth == 0 ? same.token : 0;
     }
 
-    /** Call when the thread ends the innermost of these methods. */
+    /** Notes that the calling thread ends the innermost of these methods. */
     static void leave() {
         Enclosing left = INNERMOST.get();
         if (left == null || left.outer == null) {

@@ -7,8 +7,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Marks a parameter of a {@link Locked} method that gets the fencing token of the hold, whatever the caller passes for
- * it. The parameter has the type {@code long}.
+ * Marks a parameter of a {@link Locked} method. The method gets the fencing token of the hold as this argument,
+ * whatever the caller passes. The parameter has the type {@code long}.
  *
  * @since 0.1.0
  */

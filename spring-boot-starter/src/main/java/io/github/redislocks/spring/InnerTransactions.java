@@ -16,9 +16,9 @@ import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionAttributeSource;
 
 /**
- * Finds out whether a method begins a transaction of its own after its lock is taken. It uses classes of Spring's
- * transactions. It examines the proxy that takes the lock, in which the lock comes before all transactions.
- * Transactions of other methods that the locked method calls do not matter.
+ * Finds out whether a locked method begins its own transaction after its lock was taken. Looks at the proxy that takes
+ * the lock, in which the lock comes before all transactions. Transactions of other methods that the locked method calls
+ * do not matter. This class needs the classes of Spring's transactions.
  */
 final class InnerTransactions {
 
@@ -35,14 +35,14 @@ final class InnerTransactions {
         return ANNOTATIONS.getTransactionAttribute(method, type) != null;
     }
 
-    /** As {@link OpenTransactions#begins}. */
+    /** Whether an advice begins transactions. */
     static boolean begins(Advice advice) {
         return advice instanceof TransactionAspectSupport;
     }
 
     /**
-     * Whether a method begins a transaction of its own even inside another transaction (REQUIRES_NEW), so that this
-     * transaction ends before its lock is released.
+     * Whether a method begins its own transaction even inside another one (REQUIRES_NEW). Then its transaction ends
+     * before its lock is released.
      */
     static boolean beginsItsOwn(MethodInvocation invocation, Method method, Class<?> type, BeanFactory beans) {
         if (beans.containsBean(WOVEN)) {

@@ -31,7 +31,7 @@ final class LaterResults {
             "kotlinx.coroutines.Job",
             "kotlinx.coroutines.flow.Flow");
 
-    /** A type whose body may be of such a type. */
+    /** A type whose body may have one of these types. */
     private static final String ENTITY = "org.springframework.http.HttpEntity";
 
     private static final ClassValue<Boolean> OF_CLASS = new ClassValue<>() {

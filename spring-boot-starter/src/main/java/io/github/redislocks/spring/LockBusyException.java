@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown by a {@link Locked} method that did not run: its lock was busy for the whole {@link Locked#waitFor}, or the
- * thread was interrupted while it waited. In the second case its interrupt flag stays set.
+ * thread was interrupted while it waited. After an interrupt, the interrupt flag stays set.
  *
  * @since 0.1.0
  */

@@ -15,25 +15,26 @@ import java.lang.annotation.Target;
  * public void ship(long id, @FencingToken long token) { ... }
  * }</pre>
  *
- * <p><b>Order.</b> The lock is taken after security, validation, caches and retries, and before transactions. By the
- * property {@code redis-locks.locked-order} it can be taken earlier: directly after the advisors whose order is at most
- * that number.
+ * <p><b>Order.</b> The lock is taken after security, validation, caches and retries, and before transactions. With the
+ * property {@code redis-locks.locked-order} the lock is taken earlier: directly after the advisors whose order is at
+ * most the value of the property.
  *
- * <p><b>Transactions.</b> The lock is taken before the transaction begins and released after it has ended, in whatever
- * order the annotations stand and whatever order their advisors have. If a transaction is already open, the call is
- * refused, because the lock would be released before the commit and the next holder would read the old state; with
- * {@link #inTransaction} the end of that transaction releases the lock instead. A thread that already holds the lock
- * may call the method in any transaction. Before any commit inside the method the lock is checked; if it was lost, the
- * transaction is rolled back.
+ * <p><b>Transactions.</b> The lock is taken before the transaction begins and released after it has ended, whatever the
+ * order of the annotations and of their advisors. If a transaction is already open, the call is refused: the lock would
+ * be released before the commit, and the next holder would read the old state. With {@link #inTransaction} the end of
+ * that transaction releases the lock instead. A thread that already holds the lock may call the method in any
+ * transaction. Before each commit inside the method the lock is checked; if it was lost, the transaction is rolled
+ * back.
  *
  * <p><b>Mistakes</b> are reported when the bean is made, with the remedy: a private, static or final method; a method
  * that returns before its work has ended, for instance with a {@code CompletableFuture}; a name in which an expression
- * lacks its {@code #{ }}. A method that another method of the same object calls takes no lock, because the call does
- * not go through Spring's proxy.
+ * lacks its {@code #{ }}. If a method of the same object calls the locked method, no lock is taken, because the call
+ * does not go through Spring's proxy.
  *
  * <p>The method throws what {@link io.github.redislocks.FencedLock#callWithLock} throws: a
  * {@link io.github.redislocks.LockLostException} if the lock was lost before the method had ended, and a
- * {@link io.github.redislocks.LockUnavailableException} if Redis does not answer, in which case the method did not run.
+ * {@link io.github.redislocks.LockUnavailableException} if Redis does not answer. In the second case the method did not
+ * run.
  *
  * @since 0.1.0
  */
@@ -51,11 +52,14 @@ public @interface Locked {
      */
     String[] value();
 
-    /** The name of the bean that makes the locks, needed if there are several {@link io.github.redislocks.Locks}. */
+    /**
+     * The name of the bean that makes the locks. Needed if there are several beans of the type
+     * {@link io.github.redislocks.Locks}.
+     */
     String locks() default "";
 
     /**
-     * How long to wait for each lock, such as {@code 2s}; 0 to take a free lock only; empty, the default, to wait
+     * How long to wait for each lock, such as {@code 2s}; 0 to take only a free lock; empty, the default, to wait
      * without a limit.
      */
     String waitFor() default "";
@@ -67,10 +71,10 @@ public @interface Locked {
     String lease() default "";
 
     /**
-     * How long the lock stays unavailable at least, counted from its acquisition, such as {@code 50s}: until then
-     * nobody else runs the method, even if it has ended. It is meant for jobs that each JVM schedules. With this
-     * setting a handle and not the thread holds the lock: locked methods that this method calls can re-enter the lock,
-     * but other code of the thread would have to wait for it.
+     * The least time, counted from its acquisition, for which the lock is unavailable to others, such as {@code 50s}.
+     * Until then nobody else runs the method, even if it has ended. This is meant for jobs that each JVM schedules.
+     * With this setting the lock is held by a handle, not by the thread: locked methods that this method calls can
+     * re-enter the lock, but other code of the thread that acquires the lock would deadlock.
      */
     String atLeast() default "";
 
@@ -96,9 +100,10 @@ public @interface Locked {
         /** Throw an {@link IllegalStateException}. */
         REFUSE,
         /**
-         * Release the lock when the open transaction has been committed or rolled back. It is not committed if the lock
-         * is lost before. Data that the transaction read before the lock was taken may be out of date, so read them
-         * again under the lock; under the isolation levels repeatable read and serializable that does not help.
+         * Release the lock when the open transaction has been committed or rolled back. The transaction is not
+         * committed if the lock is lost before. Data that the transaction read before the lock was taken may be out of
+         * date, so read them again under the lock. Under the isolation levels repeatable read and serializable, reading
+         * again does not help.
          */
         UNLOCK_AFTER_COMPLETION
     }

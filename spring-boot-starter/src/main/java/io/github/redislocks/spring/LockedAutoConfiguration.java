@@ -20,7 +20,10 @@ import org.springframework.core.env.Environment;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-/** Applies {@link Locked} to beans, and makes a {@link LockedTransactions} if there is a transaction manager. */
+/**
+ * Makes {@link Locked} methods of beans take their locks, and makes a {@link LockedTransactions} if there is a
+ * transaction manager.
+ */
 @AutoConfiguration(
         after = RedisLocksAutoConfiguration.class,
         afterName = {
@@ -30,10 +33,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 @Conditional(LockedAutoConfiguration.Wanted.class)
 final class LockedAutoConfiguration {
 
-    /**
-     * The condition: there are locks of this library, or of the application. Otherwise a locked method would run
-     * without a lock.
-     */
+    /** The condition that there are locks, of the auto-configuration or of the application. */
     static final class Wanted extends AnyNestedCondition {
 
         Wanted() {
@@ -58,10 +58,7 @@ final class LockedAutoConfiguration {
                         .orElse(Ordered.LOWEST_PRECEDENCE));
     }
 
-    /**
-     * The beans that need Spring's transactions. They are in a class of their own, which is not loaded without
-     * transactions.
-     */
+    /** The beans that need Spring's transactions. This class is not loaded without transactions on the class path. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.transaction.PlatformTransactionManager")
     @ConditionalOnSingleCandidate(PlatformTransactionManager.class)

@@ -36,7 +36,7 @@ final class LockedInterceptor implements MethodInterceptor {
     private final Supplier<? extends Locks> locks;
     private final ConfigurableBeanFactory beans;
     private final DefaultParameterNameDiscoverer names = new DefaultParameterNameDiscoverer();
-    /** The locks of the methods of beans; empty for a method without a lock. */
+    /** The checked annotations of methods of beans; empty for a method without the annotation. */
     private final ConcurrentMap<MethodClassKey, Optional<LockedMethod>> methods = new ConcurrentHashMap<>();
 
     LockedInterceptor(Supplier<? extends Locks> locks, ConfigurableBeanFactory beans) {
@@ -44,7 +44,7 @@ final class LockedInterceptor implements MethodInterceptor {
         this.beans = beans;
     }
 
-    /** Returns the lock of a method; empty if it has no annotation. Throws if the annotation cannot work. */
+    /** Returns the checked annotation of a method; empty if there is none. Throws if the annotation cannot work. */
     Optional<LockedMethod> find(Method method, Class<?> type) {
         return methods.computeIfAbsent(
                 new MethodClassKey(method, type),
@@ -52,7 +52,8 @@ final class LockedInterceptor implements MethodInterceptor {
     }
 
     private static Method specific(Method method, Class<?> type) {
-        // Keep the method of the interface: the methods of a proxy's class are final.
+        // For a JDK proxy, keep the method of the interface: the methods of the proxy's class are final and have no
+        // annotations.
         return Proxy.isProxyClass(type) ? method : AopUtils.getMostSpecificMethod(method, type);
     }
 
@@ -81,14 +82,14 @@ final class LockedInterceptor implements MethodInterceptor {
     /** A call of a locked method. */
     private record Call(MethodInvocation invocation, LockedMethod method, Class<?> type, Locks source) {}
 
-    /** Takes the first of the locks, and the others inside it. Each caller takes several locks in the same order. */
+    /** Takes the first of the locks, and then the others under it. All callers take several locks in the same order. */
     private @Nullable Object invoke(Call call, List<String> names) throws Exception {
         LockedMethod method = call.method;
         Locks source = call.source;
         String name = names.get(0);
         List<String> others = names.subList(1, names.size());
-        // Check first whether an enclosing method has this lock: otherwise, if it lost the lock, this call would take
-        // the lock anew, and the enclosing method would go on without noticing its loss.
+        // Check first whether an enclosing method has lost this lock. Otherwise this call would get a new hold, and the
+        // enclosing method would go on without noticing the loss.
         long token = EnclosingLocks.tokenOfHandle(source, name);
         if (token != 0) {
             return proceed(call, name, token, others);
@@ -99,8 +100,7 @@ final class LockedInterceptor implements MethodInterceptor {
                     + source.getClass().getName() + ", returned no lock, as a mock does. Use locks that work"
                     + " without Redis in tests: a bean of InMemoryLocks.start().client().");
         }
-        // If the thread already holds the lock, it took the lock before the transaction, or this check has already
-        // permitted it.
+        // A thread that already holds the lock took it before the transaction began, or was permitted by this check.
         boolean inTransaction = OpenTransactions.isOpenFor(method.method, call.type)
                 && !lock.isHeldByCurrentThread()
                 && !InnerTransactions.beginsItsOwn(call.invocation, method.method, call.type, beans);
@@ -120,7 +120,9 @@ final class LockedInterceptor implements MethodInterceptor {
         }
     }
 
-    /** Puts a name in quotes, without line breaks and control characters, because users' text may be a part of it. */
+    /**
+     * Puts a name in quotes. Removes line breaks and control characters, since users' text may be a part of the name.
+     */
     private static String shown(String name) {
         return LogFormatUtils.formatValue(name, -1, true);
     }
@@ -187,7 +189,7 @@ final class LockedInterceptor implements MethodInterceptor {
             throws InterruptedException {
         try {
             // Check now whether Redis supports releaseAfter: after the work it would be too late. A quorum supports
-            // neither fair locks nor releaseAfter, and throws here.
+            // neither releaseAfter nor fair locks, and refuses this fair lock.
             FencedLock unused =
                     source.reentrantLock(name, LockOptions.defaults().fair(true));
         } catch (UnsupportedOperationException e) {
@@ -203,7 +205,7 @@ final class LockedInterceptor implements MethodInterceptor {
                         .orElse(null);
     }
 
-    /** Releases a lock by {@code releaseAfter}. */
+    /** Releases the handle by {@code releaseAfter}. If the lock was lost, reports the loss. */
     private static void keep(LockHandle handle, Duration atLeast) {
         try (handle) {
             if (!handle.releaseAfter(atLeast)) {
@@ -240,8 +242,8 @@ final class LockedInterceptor implements MethodInterceptor {
     }
 
     /**
-     * If the result shows that work still goes on, waits for its end, whatever type the method declares; throws if it
-     * cannot wait.
+     * If the result shows that work still goes on, waits for the end of the work. Throws if that is not possible. The
+     * class of the result decides, whatever type the method declares.
      */
     private static void awaitEndOf(@Nullable Object result, LockedMethod method, String lock) {
         Object work = result instanceof Optional<?> some ? some.orElse(null) : result;
@@ -261,7 +263,7 @@ final class LockedInterceptor implements MethodInterceptor {
         try {
             Object unused = work.get();
         } catch (ExecutionException | CancellationException e) {
-            // Ignored: every caller that has this future sees its failure.
+            // Ignored: the caller gets this future, and so its failure.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

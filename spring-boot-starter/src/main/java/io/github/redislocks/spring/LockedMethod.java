@@ -55,7 +55,7 @@ final class LockedMethod {
     private final int tokenAt;
 
     /**
-     * Reads the annotation, and throws {@link IllegalStateException} if it cannot work.
+     * Checks the annotation. Throws {@link IllegalStateException} if the annotation cannot work.
      *
      * @param declaration the method that has the annotations
      * @param type the class of the bean
@@ -115,9 +115,9 @@ final class LockedMethod {
     }
 
     /**
-     * The method that has the annotations. As a rule this is the method itself, with the methods that it overrides. It
-     * is the method of an interface if the class of the bean has that interface, but inherits the method from a class
-     * that does not have it.
+     * The method that has the annotations. Usually this is the method itself, for which Spring also finds annotations
+     * of the methods that it overrides. The exception is a method that the bean's class inherits from a class which
+     * does not implement the interface: then the method of the interface has the annotations.
      */
     private static Method declaration(Method method, Class<?> type) {
         if (AnnotatedElementUtils.hasAnnotation(method, Locked.class)) {
@@ -153,7 +153,7 @@ final class LockedMethod {
 
     private void checkEndsWithItsWork(Class<?> type) {
         ResolvableType returned = ResolvableType.forMethodReturnType(method, type);
-        // An @Async of the bean's class also concerns the methods that the class inherits.
+        // An @Async at the bean's class also applies to inherited methods.
         boolean async = AnnotatedElementUtils.hasAnnotation(method, Async.class)
                 || AnnotatedElementUtils.hasAnnotation(type, Async.class);
         boolean later = LaterResults.isLater(returned) || KotlinDetector.isSuspendingFunction(method);
@@ -189,7 +189,7 @@ final class LockedMethod {
         return parts;
     }
 
-    /** Checks that all variables are parameters: any other variable would be null in every call. */
+    /** Checks that all variables in an expression are parameters: any other variable would always be null. */
     private void checkVariables(SpelNode node, Set<String> known) {
         check(
                 !(node instanceof VariableReference) || known.contains(node.toStringAST()),
@@ -225,7 +225,7 @@ final class LockedMethod {
 
     private int tokenAt(Method declaration) {
         int at = -1;
-        // This also finds the annotation on the parameters of the method in interfaces and superclasses.
+        // AnnotatedMethod also finds annotations of parameters in interfaces and superclasses.
         for (MethodParameter parameter : new AnnotatedMethod(declaration).getMethodParameters()) {
             if (parameter.hasParameterAnnotation(FencingToken.class)) {
                 Class<?> type = parameter.getParameterType();

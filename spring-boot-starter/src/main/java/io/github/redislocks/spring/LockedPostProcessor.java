@@ -22,9 +22,9 @@ import org.springframework.scheduling.annotation.AsyncAnnotationAdvisor;
 import org.springframework.validation.beanvalidation.MethodValidationInterceptor;
 
 /**
- * Puts {@link LockedInterceptor} around beans with {@link Locked} methods: after the advisors whose order is at most
- * its own, but always before the advisor of transactions. This processor runs after all others, so that it sees all
- * advisors of a proxy.
+ * Puts a {@link LockedInterceptor} around beans with {@link Locked} methods: after the advisors whose order is at most
+ * the interceptor's order, but always before the advisor of transactions. This processor runs after all others, so that
+ * it sees all advisors of a proxy.
  */
 final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
         implements MergedBeanDefinitionPostProcessor, SmartInitializingSingleton {
@@ -36,8 +36,9 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
     private transient @Nullable BeanFactory factory;
 
     /**
-     * Makes the processor; {@code order} is the order of its advisor, as security and caches have one. The lowest
-     * precedence is usual.
+     * Makes the processor.
+     *
+     * @param order the order of its advisor among those of security, caches and others; usually the lowest precedence
      */
     LockedPostProcessor(Supplier<? extends Locks> locks, int order) {
         this.locks = locks;
@@ -45,9 +46,7 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
         setProxyTargetClass(true);
     }
 
-    /**
-     * Does nothing. This class has the method because Spring runs processors of merged definitions after all others.
-     */
+    /** Does nothing. Spring runs this processor after all others because it has this method. */
     @Override
     public void postProcessMergedBeanDefinition(RootBeanDefinition definition, Class<?> type, String name) {}
 
@@ -86,8 +85,8 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
                 // Put the lock after @Async, because the thread that does the work must hold it.
                 at = i + 1;
             } else if (outside && advice instanceof MethodValidationInterceptor) {
-                // Spring always adds the advice of validation after the transaction, whatever its order. Move it before
-                // the lock, so that arguments are validated first.
+                // Spring always adds the advice of validation after the transaction, whatever the order of the advice.
+                // Move that advice before the lock, so that arguments are validated first.
                 proxy.removeAdvisor(all[i]);
                 proxy.addAdvisor(at++, all[i]);
             }
@@ -100,8 +99,8 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
     }
 
     /**
-     * Lets Spring close the locks only after this bean is destroyed: the bean uses them, although none is injected into
-     * it.
+     * Makes Spring close the locks after the given bean is destroyed: the bean uses the locks, although they are not
+     * injected into it.
      */
     private void closeLocksLater(String beanName) {
         if (factory instanceof ConfigurableListableBeanFactory beans) {
@@ -111,7 +110,7 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
         }
     }
 
-    /** Makes transaction managers that were created before this processor check the locks as well. */
+    /** Makes transaction managers check the locks if they were created before this processor. */
     @Override
     public void afterSingletonsInstantiated() {
         if (factory instanceof ListableBeanFactory beans) {
@@ -119,7 +118,7 @@ final class LockedPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProc
         }
     }
 
-    /** The advisor: it applies the interceptor to the methods with a lock. */
+    /** The advisor, which applies the interceptor to methods with a lock. */
     private static final class LockedMethods extends StaticMethodMatcherPointcutAdvisor {
 
         private static final long serialVersionUID = 1;

@@ -27,7 +27,11 @@ public final class LockedTransactions {
     private final Locks locks;
     private final TransactionOperations transactions;
 
-    /** Uses the given locks, and a {@code TransactionTemplate} whose settings apply to each transaction. */
+    /**
+     * Makes the transactions.
+     *
+     * @param transactions usually a {@code TransactionTemplate}, whose settings apply to each transaction
+     */
     public LockedTransactions(Locks locks, TransactionOperations transactions) {
         this.locks = Objects.requireNonNull(locks, "locks");
         this.transactions = Objects.requireNonNull(transactions, "transactions");
@@ -39,7 +43,7 @@ public final class LockedTransactions {
      * @param action the action; its argument is the lock, which the thread holds
      * @throws IllegalStateException if a transaction is already open and the thread does not hold the lock
      * @throws io.github.redislocks.LockLostException if the lock was lost before the commit, so that the transaction
-     *     was rolled back; or if it was lost during the commit
+     *     was rolled back; or if the lock was lost during the commit
      * @throws io.github.redislocks.LockUnavailableException if Redis stays away for longer than {@code retryFor}; the
      *     action did not run
      */
@@ -59,7 +63,7 @@ public final class LockedTransactions {
         }));
     }
 
-    /** As {@link #callWithLock}, for an action that returns nothing. */
+    /** Runs an action in a transaction under the lock, as {@link #callWithLock} does. The action returns nothing. */
     public void runWithLock(String name, Consumer<? super FencedLock> action) {
         Objects.requireNonNull(action, "action");
         Boolean unused = callWithLock(name, lock -> {
@@ -69,7 +73,7 @@ public final class LockedTransactions {
     }
 
     /**
-     * Unlocks a lock when the present transaction has been committed or rolled back. Call it instead of
+     * Unlocks a lock when the present transaction has been committed or rolled back. Call this method instead of
      * {@code unlock()}, directly after the thread has taken the lock inside the transaction:
      *
      * <pre>{@code
@@ -77,8 +81,8 @@ public final class LockedTransactions {
      * LockedTransactions.unlockAfterCompletion(lock);
      * }</pre>
      *
-     * <p>The transaction is not committed if the lock is lost before. Data that it read before the lock was taken may
-     * be out of date.
+     * <p>The transaction is not committed if the lock is lost before. Data that the transaction read before the lock
+     * was taken may be out of date.
      *
      * @throws IllegalStateException if no transaction is open; then the lock is unlocked at once
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock

@@ -14,13 +14,12 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /**
- * The endpoint {@code locks} of the Actuator, which shows locks that are held or waited for. It cannot force a lock
- * open.
+ * The endpoint {@code locks} of the Actuator. It shows locks that are held or waited for, and cannot force a lock open.
  */
 @Endpoint(id = "locks")
 class LocksEndpoint {
 
-    /** At most this many names of held locks, and of locks that are waited for, are shown. */
+    /** The most names of held locks, and of locks that are waited for, in an answer. */
     private static final int MOST_NAMES = 1_000;
 
     final RedisLocks locks;
@@ -48,7 +47,7 @@ class LocksEndpoint {
         return answer(name(name), lock -> Lock.of(locks.inspect(lock)));
     }
 
-    /** Returns the answer of Redis about a lock; if Redis is away, the status 503 and the reason. */
+    /** Returns what {@code ask} returns. If Redis is away, returns the status 503 and the reason. */
     static Object answer(String name, Function<String, Object> ask) {
         try {
             return ask.apply(name);
@@ -68,13 +67,13 @@ class LocksEndpoint {
     }
 
     /**
-     * The locks of this client.
+     * The locks of this client, in numbers and by name.
      *
-     * @param held the number of locks that it holds
-     * @param waiting the number of its calls that are acquiring a lock
-     * @param resident the number of locks that it keeps by its residency although none of its threads holds them
-     * @param heldHere the names of the locks that it holds, 1,000 at most
-     * @param waitedForHere the names of the locks that its calls are acquiring, 1,000 at most
+     * @param held the number of locks that the client holds
+     * @param waiting the number of the client's calls that are acquiring a lock
+     * @param resident the number of locks that the client keeps by its residency and that none of its threads holds
+     * @param heldHere the names of the locks that the client holds, 1,000 at most
+     * @param waitedForHere the names of the locks that the client's calls are acquiring, 1,000 at most
      */
     public record Client(
             String client,
@@ -89,8 +88,8 @@ class LocksEndpoint {
      * The state of a lock over all JVMs.
      *
      * @param holder the holder; null if there is none
-     * @param keptForMillis for how much longer the lock is unavailable without a holder, by releaseAfter; null if it is
-     *     not
+     * @param keptForMillis how much longer the lock is unavailable without a holder, after a releaseAfter; null if it
+     *     is held or free
      * @param queue the first entries of the queue
      * @param queueLength the length of the queue
      */
@@ -116,9 +115,9 @@ class LocksEndpoint {
     /**
      * The holder of a lock.
      *
-     * @param thread the name of its thread; null if the holder is no thread of this client
-     * @param residence whether it is a whole client, which keeps the lock for its threads
-     * @param token the fencing token, as a text, because JavaScript cannot represent all numbers of its size
+     * @param thread the name of the thread; null if the holder is no thread of this client
+     * @param residence whether the holder is a whole client, which keeps the lock for its threads
+     * @param token the fencing token, as a text, because JavaScript cannot represent all numbers of that size
      * @param since when the hold began, as a text in ISO 8601
      */
     public record Holder(
@@ -142,7 +141,11 @@ class LocksEndpoint {
         }
     }
 
-    /** An entry of the queue, or a thread in a Condition; {@code thread} is null if it is no thread of this client. */
+    /**
+     * An entry of the queue, or a thread in a Condition.
+     *
+     * @param thread the name of the thread; null if the waiter is no thread of this client
+     */
     public record Waiter(String owner, @Nullable String thread, long ageMillis) {
 
         static Waiter of(LockInspection.Waiter waiter) {

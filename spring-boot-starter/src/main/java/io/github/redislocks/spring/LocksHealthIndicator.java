@@ -5,8 +5,9 @@ import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
 /**
- * Shows whether locks can be acquired. It asks Redis about a lock that nobody takes, by a script as all requests for
- * locks do, so that it is down even if only scripts are refused, or no majority answers.
+ * Shows whether locks can be acquired: asks Redis about a lock that nobody takes. The request is a script, as all
+ * requests for locks are. So the indicator is down even if Redis refuses only scripts, or if no majority of a quorum
+ * answers.
  */
 final class LocksHealthIndicator extends AbstractHealthIndicator {
 

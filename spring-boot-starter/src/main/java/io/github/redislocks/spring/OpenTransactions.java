@@ -8,7 +8,7 @@ import org.springframework.util.ClassUtils;
 
 /**
  * The transaction of the calling thread, if Spring's transactions are on the class path. This class can be loaded
- * without them; the code that needs their types is in {@link TransactionEnds} and {@link InnerTransactions}.
+ * without their types, which only {@link TransactionEnds} and {@link InnerTransactions} need.
  */
 final class OpenTransactions {
 
@@ -24,8 +24,8 @@ final class OpenTransactions {
     }
 
     /**
-     * Whether a method would run in an open transaction. While the listeners of a transaction's end are running, a
-     * method with an annotation of transactions could still join that transaction.
+     * Whether a method would run in an open transaction. While the listeners of a transaction's end are running, only a
+     * method with an annotation for transactions could still join that transaction.
      */
     static boolean isOpenFor(Method method, Class<?> type) {
         return isOpen()
@@ -33,14 +33,14 @@ final class OpenTransactions {
                         || InnerTransactions.isAnnotated(method, type));
     }
 
-    /** Returns whether an advice begins transactions. */
+    /** Whether an advice begins transactions. */
     static boolean begins(Advice advice) {
         return KNOWN && InnerTransactions.begins(advice);
     }
 
     /**
-     * If a bean is a transaction manager, makes it check the enclosing locks before each commit, so that it commits
-     * nothing under a lost lock.
+     * If the bean is a transaction manager, makes it check the enclosing locks before each commit, so that nothing is
+     * committed under a lost lock.
      */
     static void askBeforeCommits(Object bean) {
         if (KNOWN) {

@@ -17,9 +17,10 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 
 /**
- * Makes a {@link RedisLocks} for Spring Boot, unless there is a bean that is a {@link Locks}. It connects to the
- * servers in {@code redis-locks.url} or {@code redis-locks.quorum}; without these properties to the Redis of Spring
- * Boot, from {@code spring.data.redis.*}, Testcontainers or Docker Compose. It is closed after the beans that use it.
+ * Makes a {@link RedisLocks} for Spring Boot, unless there is a bean of the type {@link Locks}. The {@link RedisLocks}
+ * connects to the servers in {@code redis-locks.url} or {@code redis-locks.quorum}. Without these properties it
+ * connects to the Redis of Spring Boot, from {@code spring.data.redis.*}, Testcontainers or Docker Compose. It is
+ * closed after the beans that use it.
  */
 @AutoConfiguration(
         afterName = {
@@ -31,7 +32,7 @@ import org.springframework.core.env.Environment;
 @EnableConfigurationProperties(RedisLocksProperties.class)
 final class RedisLocksAutoConfiguration {
 
-    /** The beans for Spring Boot 4, in a class of their own, which is not loaded without its connection details. */
+    /** The beans for Spring Boot 4. This class is not loaded without the type of the connection details. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails")
     static class BootFour {

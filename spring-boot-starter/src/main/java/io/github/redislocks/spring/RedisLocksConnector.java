@@ -13,8 +13,8 @@ import org.springframework.util.CollectionUtils;
 import org.springframework.util.StringUtils;
 
 /**
- * Connects the {@link RedisLocks}, and closes it with a drain. This is a bean of its own, on which the bean of the
- * {@link RedisLocks} depends, so that Spring destroys it after all beans that use the locks.
+ * Connects the {@link RedisLocks}, and closes it with a drain. The bean of the {@link RedisLocks} depends on this bean,
+ * so that Spring destroys this bean after all beans that use the locks.
  */
 final class RedisLocksConnector implements DisposableBean {
 
@@ -24,12 +24,16 @@ final class RedisLocksConnector implements DisposableBean {
 
     private final RedisLocksProperties properties;
     private final RedisServerSource otherwise;
-    /** The name of the application by its own properties; empty if they do not name it. */
+    /** The name of the application, as Spring's properties say; empty if they do not name it. */
     private final String application;
 
     private final CompletableFuture<RedisLocks> connected = new CompletableFuture<>();
 
-    /** Makes the connector; {@code otherwise} has the servers if the properties name none. */
+    /**
+     * Makes the connector.
+     *
+     * @param otherwise has the servers if the properties name none
+     */
     RedisLocksConnector(RedisLocksProperties properties, RedisServerSource otherwise, String application) {
         this.properties = properties;
         this.otherwise = otherwise;
@@ -37,8 +41,8 @@ final class RedisLocksConnector implements DisposableBean {
     }
 
     /**
-     * The client name: that of the properties, or the application's name without characters that are not permitted;
-     * null if there is none.
+     * The client name of the properties; otherwise the application's name, without characters that are not permitted;
+     * null if there is no name.
      */
     private @Nullable String clientName() {
         String name = application.replaceAll("[^A-Za-z0-9_-]", "-");
@@ -74,14 +78,12 @@ final class RedisLocksConnector implements DisposableBean {
                     "Use 0 to wait for no holder.",
                     null);
         }
-        // Report errors of the combination of values, each of which is permitted alone.
+        // Report a combination of values that cannot work, although each value is permitted alone.
         set("*", builder, all -> connected.complete(all.build()));
         return connected.join();
     }
 
-    /**
-     * Runs an action with the locks as soon as they exist, which may be when the first bean that needs them is made.
-     */
+    /** Runs an action with the locks as soon as they exist: the first bean that needs the locks makes them. */
     void whenConnected(Consumer<? super RedisLocks> action) {
         CompletableFuture<Void> unused = connected.thenAccept(action);
     }

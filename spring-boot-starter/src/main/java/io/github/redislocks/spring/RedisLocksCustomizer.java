@@ -4,8 +4,8 @@ import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisLocksBuilder;
 
 /**
- * Changes the settings of the {@link RedisLocks} that Spring Boot makes, after the properties have been applied. All
- * beans of this type are called, in their order.
+ * Changes the settings of the {@link RedisLocks} that Spring Boot makes, after the properties were applied. All beans
+ * of this type are called, in their order.
  *
  * <pre>{@code
  * @Bean

@@ -10,8 +10,8 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 
 /**
- * Makes a health indicator {@code redisLocks}, for Spring Boot 4 only, because the health types of Boot 3.5 have other
- * names. The property {@code management.health.redis-locks.enabled=false} turns it off.
+ * Makes a health indicator {@code redisLocks}, only for Spring Boot 4: the health types of Boot 3.5 have other names.
+ * The property {@code management.health.redis-locks.enabled=false} turns the indicator off.
  */
 @AutoConfiguration(after = RedisLocksAutoConfiguration.class)
 @ConditionalOnClass(

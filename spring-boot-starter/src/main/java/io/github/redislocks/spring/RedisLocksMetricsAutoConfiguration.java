@@ -32,8 +32,8 @@ final class RedisLocksMetricsAutoConfiguration {
     }
 
     /**
-     * Includes the auto-configured locks in the gauges. An application that makes other locks has to include them
-     * itself.
+     * Includes the auto-configured locks in the gauges. For locks that the application makes itself, it has to call
+     * {@link LockMetrics#watch}.
      */
     @Bean
     SmartInitializingSingleton redisLocksGauges(LockMetrics metrics, ObjectProvider<RedisLocksConnector> connectors) {

@@ -11,7 +11,7 @@ import org.springframework.context.annotation.Bean;
 
 /**
  * Makes the {@link LockObservations} of the locks that {@link RedisLocksAutoConfiguration} makes, if there is a
- * registry of observations. The locks use it as they use every bean that is a listener.
+ * registry of observations. The locks notify this bean as they notify every bean that is a listener.
  */
 @AutoConfiguration(
         before = RedisLocksAutoConfiguration.class,

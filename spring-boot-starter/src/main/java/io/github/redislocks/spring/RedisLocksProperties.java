@@ -7,8 +7,8 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * The properties {@code redis-locks.*}. For a value that is null the default of
- * {@link io.github.redislocks.RedisLocksBuilder} applies. The page docs/spring.md and
+ * The properties {@code redis-locks.*}. A value that is null leaves the default of
+ * {@link io.github.redislocks.RedisLocksBuilder}. The page docs/spring.md and
  * META-INF/spring-configuration-metadata.json have the same list.
  */
 @ConfigurationProperties("redis-locks")

@@ -11,16 +11,16 @@ import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * Checks locks before transactions are committed, and unlocks them after transactions have ended. It uses types of
- * Spring's transactions.
+ * Checks locks before transactions are committed, and unlocks locks after transactions have ended. This class needs the
+ * types of Spring's transactions.
  */
 final class TransactionEnds {
 
     private TransactionEnds() {}
 
     /**
-     * Registers the unlock of a lock, which the calling thread has just taken, for the end of the open transaction. If
-     * the registration fails, unlocks the lock at once.
+     * Makes the end of the open transaction unlock a lock, which the calling thread has just taken. If the registration
+     * fails, unlocks the lock at once.
      */
     static void unlockAfterCompletion(FencedLock lock) {
         boolean registered = false;
@@ -34,7 +34,7 @@ final class TransactionEnds {
         }
     }
 
-    /** As {@link OpenTransactions#askBeforeCommits}. */
+    /** Does what {@link OpenTransactions#askBeforeCommits} says. */
     static void askBeforeCommits(Object bean) {
         if (bean instanceof ConfigurableTransactionManager manager
                 && manager.getTransactionExecutionListeners().stream().noneMatch(Asking.class::isInstance)) {
@@ -42,7 +42,7 @@ final class TransactionEnds {
         }
     }
 
-    /** As {@link OpenTransactions#askBeforeCommitsOf}. */
+    /** Does what {@link OpenTransactions#askBeforeCommitsOf} says. */
     static void askBeforeCommitsOf(ListableBeanFactory beans) {
         for (String name : beans.getBeanNamesForType(ConfigurableTransactionManager.class, false, false)) {
             Object made = beans instanceof SingletonBeanRegistry all ? all.getSingleton(name) : null;
@@ -52,7 +52,9 @@ final class TransactionEnds {
         }
     }
 
-    /** Checks the enclosing locks. Spring calls it directly before the commit, after all synchronizations. */
+    /**
+     * Checks the enclosing locks. Spring calls this listener directly before the commit, after all synchronizations.
+     */
     private static final class Asking implements TransactionExecutionListener {
 
         @Override
@@ -62,12 +64,12 @@ final class TransactionEnds {
     }
 
     /**
-     * Unlocks after all other synchronizations of the transaction's end, and permits no commit without the lock. The
+     * Checks the lock before the commit, and unlocks it after all other synchronizations at the transaction's end. The
      * end of a JTA transaction may be reported on another thread, for instance on a thread that rolls back transactions
      * after a timeout.
      */
     private static final class Unlocking implements TransactionSynchronization {
-        // This class is no record: Spring would register only one of two equal objects.
+        // Not a record: of two equal objects, Spring would register only one.
 
         private final FencedLock lock;
         private final Thread holder = Thread.currentThread();

@@ -96,7 +96,8 @@ public final class ClusterMasters implements AutoCloseable {
         }
         Map<ClusterNode, SingleServer> gone = new HashMap<>(before.servers);
         gone.keySet().removeAll(owners);
-        // An old master may have taken over slots of a dead master, without their keys.
+        // A master that left without an answer may be dead. A master that stays may have taken over its slots, without
+        // the keys.
         boolean orphaned = gone.values().stream().anyMatch(server -> watch.isTroubled(server.address()));
         Set<ClusterNode> barred = new HashSet<>(unannounced);
         if (!before.servers.isEmpty()) {

@@ -48,7 +48,7 @@ final class QuickWay {
     }
 
     /**
-     * Sends calls as {@link QuickConnection#submit} does. Returns false also if there is no connection to this server.
+     * Sends calls as {@link QuickConnection#submit} does. Returns false if there is no connection to this server, too.
      */
     boolean submit(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
         QuickConnection connection = current;

@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 /** The clock of one client. While the client is paused, its background threads wait in this clock. */
 final class ClientClock implements Clock {
 
-    /** The beginning of the names of the library's threads. */
+    /** The prefix of the names of the library's threads. */
     private static final String OWN = "redis-locks-";
 
     private final TestTime time;
@@ -60,7 +60,9 @@ final class ClientClock implements Clock {
         return time.untilNanos(wall);
     }
 
-    /** If a background thread calls this while the client is paused, it waits here until the client is resumed. */
+    /**
+     * Makes a background thread of a paused client wait until the client is resumed. Any other caller goes on at once.
+     */
     private void stand() {
         while (paused && Thread.currentThread().getName().startsWith(OWN)) {
             resumed.await(System.nanoTime() + TimeUnit.DAYS.toNanos(1), () -> !paused);

@@ -12,8 +12,8 @@ import java.util.function.UnaryOperator;
 
 /**
  * A Redis in memory, for tests of code that takes locks: no server, no container, no native code. Its clients are real
- * {@link RedisLocks}, and it runs the same scripts as a real Redis does. A test can cause the events that happen to a
- * service now and then: time passes, a lock is lost, a JVM pauses, Redis is away.
+ * {@link RedisLocks}, and it runs the same scripts as a real Redis does. A test can cause what otherwise happens only
+ * now and then: time passes, a lock is lost, a JVM pauses, Redis is away.
  *
  * <pre>{@code
  * try (InMemoryLocks memory = InMemoryLocks.start()) {
@@ -24,7 +24,8 @@ import java.util.function.UnaryOperator;
  * }</pre>
  *
  * <p>The clock of this Redis and its clients runs as the machine's clock does; {@link #advance} moves it forward at
- * once. As always, a lock is held by a thread: to be another holder, a test needs another thread, or another client.
+ * once. A lock is held by a thread of a client, as always: for another holder, a test needs another thread or another
+ * client.
  *
  * <p>Any thread may call the methods of this class, one thread at a time. With JUnit, {@link InMemoryLocksExtension}
  * starts and closes an instance for each test.
@@ -53,14 +54,15 @@ public final class InMemoryLocks implements AutoCloseable {
     /**
      * Starts an empty Redis, whose clients have the given settings, for instance those of the application.
      *
-     * @param settings sets all but the address of Redis: {@code builder -> builder.lease(Duration.ofSeconds(10))}
+     * @param settings changes the settings; must not set the address of Redis: {@code builder ->
+     *     builder.lease(Duration.ofSeconds(10))}
      */
     public static InMemoryLocks start(UnaryOperator<RedisLocksBuilder> settings) {
         return new InMemoryLocks(settings);
     }
 
     /**
-     * Returns the first client. The first call of this method connects it.
+     * Returns the first client. The first call of this method connects that client.
      *
      * @throws IllegalArgumentException if the settings cannot work
      * @throws io.github.redislocks.LockUnavailableException if Redis is {@link #unavailable()}
@@ -70,7 +72,7 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Connects one more client: another JVM that uses the same Redis.
+     * Connects one more client. It acts as another JVM that uses the same Redis.
      *
      * @throws IllegalArgumentException if the settings cannot work
      * @throws io.github.redislocks.LockUnavailableException if Redis is {@link #unavailable()}
@@ -80,7 +82,7 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Connects one more client, with additional settings. They are applied after the settings of all clients.
+     * Connects one more client, with additional settings, which are applied after the settings for all clients.
      *
      * @throws IllegalArgumentException if the settings cannot work
      * @throws io.github.redislocks.LockUnavailableException if Redis is {@link #unavailable()}
@@ -96,7 +98,7 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Moves the clock of Redis and of all clients forward, and returns when they have done the work that was due in
+     * Moves the clock of Redis and of all clients forward. Returns when the clients have done the work that was due in
      * that time: holds were renewed, leases that nobody renews have ended, and each holder that lost its lock was
      * notified. A client that is paused or cannot reach Redis renews nothing.
      *
@@ -130,19 +132,19 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Stops the clock: from now on only {@link #advance} lets time pass. A thread that waits with a time limit then
-     * waits until the test advances the clock, so the thread that advances must not wait itself. This concerns
-     * {@code tryLock()} as well, if a paused client keeps the lock by its residency: then {@code tryLock()} waits for
-     * that client's answer, for one command timeout.
+     * Stops the clock: from now on time passes only by {@link #advance}. A thread that waits with a time limit waits
+     * until the test advances the clock, so the thread that calls {@link #advance} must not wait for a lock. Even
+     * {@code tryLock()} may wait: if a paused client keeps the lock by its residency, {@code tryLock()} waits for an
+     * answer of that client, for one command timeout.
      */
     public void stopClock() {
         time.stop();
     }
 
     /**
-     * Ends the hold of a lock in Redis, as an operator does who deletes its key, and returns when the holder was
+     * Ends the hold of a lock in Redis, as an operator does who deletes the lock's key. Returns when the holder was
      * notified, by its listeners and by {@code lost()} of its handle. A paused client learns of the loss when it is
-     * resumed. If other threads wait for the lock, one of them has it now.
+     * resumed. If other threads wait for the lock, one of them gets it.
      *
      * @param name the name of the lock
      * @throws IllegalStateException if no client of this Redis holds the lock
@@ -160,9 +162,9 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Pauses a client, as a garbage collection or a stalled machine does. Until {@link #resume} its background work
-     * stops, so that it renews nothing, and its requests and messages are delayed. Threads of the test are not paused,
-     * so they must not use the client's locks meanwhile.
+     * Pauses a client until {@link #resume}, as a garbage collection or a stalled machine does. The background work of
+     * a paused client stops, so that it renews nothing, and its requests and messages are delayed. Threads of the test
+     * are not paused, so they must not use the client's locks meanwhile.
      *
      * <pre>{@code
      * memory.pause(locks);
@@ -171,7 +173,7 @@ public final class InMemoryLocks implements AutoCloseable {
      * memory.resume(locks); // now the first client learns that it has lost the lock
      * }</pre>
      *
-     * @throws IllegalArgumentException if the client is no client of this Redis
+     * @throws IllegalArgumentException if {@code client} is not a client of this Redis
      * @throws IllegalStateException if the client is paused or closed
      */
     public void pause(RedisLocks client) {
@@ -185,10 +187,10 @@ public final class InMemoryLocks implements AutoCloseable {
     }
 
     /**
-     * Resumes a paused client, and returns when it has noticed how much time has passed: holds whose lease has ended
-     * are lost, and listeners have been notified.
+     * Resumes a paused client. Returns when the client has noticed how much time has passed: holds whose lease has
+     * ended are lost, and listeners were notified.
      *
-     * @throws IllegalArgumentException if the client is no client of this Redis
+     * @throws IllegalArgumentException if {@code client} is not a client of this Redis
      * @throws IllegalStateException if the client is not paused
      */
     public void resume(RedisLocks client) {
@@ -211,13 +213,15 @@ public final class InMemoryLocks implements AutoCloseable {
                 + " is no client of this InMemoryLocks: use a client that client() or newClient() has returned.");
     }
 
-    /** Makes Redis unavailable: until {@link #available()} every request fails, as if the connection were refused. */
+    /**
+     * Makes Redis unavailable: until {@link #available()}, every request fails like one whose connection is refused.
+     */
     public void unavailable() {
         away = true;
         clients.forEach(client -> client.down(true));
     }
 
-    /** Makes Redis available again, with all its data. A client asks it again when the client's next try is due. */
+    /** Makes Redis available again, with all its data. A client asks Redis again when the client's next try is due. */
     public void available() {
         away = false;
         clients.forEach(client -> client.down(false));
@@ -226,7 +230,7 @@ public final class InMemoryLocks implements AutoCloseable {
     /** Closes all clients, and deletes all data. */
     @Override
     public void close() {
-        // Let the clock run: a client that closes waits a little for threads that are in its calls.
+        // Let the clock run: a client that closes waits a short time for threads that are in its calls.
         time.go();
         clients.forEach(TestClient::close);
         server.close();

@@ -13,8 +13,8 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- * An extension of JUnit Jupiter that passes an {@link InMemoryLocks} to tests, or its first client as {@link Locks} or
- * {@link RedisLocks}, and closes it after the test.
+ * An extension of JUnit Jupiter that passes an {@link InMemoryLocks} to tests, or the first client of one as
+ * {@link Locks} or {@link RedisLocks}. The extension closes the {@link InMemoryLocks} after the test.
  *
  * <pre>{@code
  * @ExtendWith(InMemoryLocksExtension.class)
@@ -24,9 +24,9 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * }
  * }</pre>
  *
- * <p>Each test has an InMemoryLocks of its own, to which all parameters of the test and of its {@code @BeforeEach}
- * belong. If a constructor or {@code @BeforeAll} has such a parameter, all tests of the class share its InMemoryLocks.
- * To change settings, make the extension by {@link #InMemoryLocksExtension(UnaryOperator)} in a field with
+ * <p>Each test has its own InMemoryLocks, which all parameters of the test and of its {@code @BeforeEach} share. If a
+ * constructor or {@code @BeforeAll} has such a parameter, all tests of the class share one InMemoryLocks. To change
+ * settings, make the extension by {@link #InMemoryLocksExtension(UnaryOperator)} in a field with
  * {@code @RegisterExtension}.
  *
  * @since 0.1.0
@@ -43,7 +43,7 @@ public final class InMemoryLocksExtension implements ParameterResolver, AfterEac
         this(UnaryOperator.identity());
     }
 
-    /** Makes an extension whose clients have settings as in {@link InMemoryLocks#start(UnaryOperator)}. */
+    /** Makes an extension whose clients have the given settings, as in {@link InMemoryLocks#start(UnaryOperator)}. */
     public InMemoryLocksExtension(UnaryOperator<RedisLocksBuilder> settings) {
         this.settings = Objects.requireNonNull(settings, "settings");
     }
@@ -76,8 +76,8 @@ public final class InMemoryLocksExtension implements ParameterResolver, AfterEac
     }
 
     private static void close(ExtensionContext test) {
-        // The store of a test also shows the object of the class, but remove() leaves that object, which all tests
-        // share.
+        // If all tests of a class share an object, the store of a test shows it as well, but remove() does not find it
+        // there.
         @Nullable InMemoryLocks mine = test.getStore(NAMESPACE).remove(InMemoryLocks.class, InMemoryLocks.class);
         if (mine != null) {
             mine.close();

@@ -22,12 +22,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** A client of the in-memory Redis, with the operations by which a test pauses, resumes and observes that client. */
+/** A client of the in-memory Redis, with operations to pause, resume and observe the client. */
 final class TestClient {
 
     private static final long MOMENT_NANOS = 20_000;
     private static final long REST_SECONDS = 10;
-    /** How long to wait for the message that the client sends to itself, which may have been lost. */
+    /** How long to wait for a message that the client sends to itself. The message may be lost. */
     private static final long ECHO_NANOS = 200_000_000;
 
     final RedisLocks locks;
@@ -35,7 +35,7 @@ final class TestClient {
     private final InMemoryRedis redis;
     private final ClientClock clock;
     private final TestTime time;
-    /** Acquisitions whose threads wait for something else than time, so that {@link #settle} ignores them. */
+    /** Acquisitions that {@link #settle} ignores, since their threads wait for something other than time. */
     private final Set<Attempt> elsewhere = Collections.newSetFromMap(new WeakHashMap<>());
 
     private @Nullable HeldCalls held;
@@ -99,8 +99,8 @@ final class TestClient {
     }
 
     /**
-     * Ends this client's hold of a lock in Redis, and has the client ask Redis about the hold at once. Returns false if
-     * the client does not hold the lock, or the hold has already ended in Redis.
+     * Ends this client's hold of a lock in Redis, and makes the client ask Redis about the hold at once. Returns false
+     * if the client does not hold the lock, or if the hold has already ended in Redis.
      */
     boolean lose(LockKeys keys, InMemoryRedis operator) {
         Hold hold = hold(keys);
@@ -128,8 +128,8 @@ final class TestClient {
     }
 
     /**
-     * Waits until the client does nothing until time passes: threads that acquire locks are parked, the watchdog has
-     * inspected everything twice and has nothing to send, and listeners and handles were notified.
+     * Waits until the client has nothing to do before time passes: threads that acquire locks are parked, the watchdog
+     * has inspected everything twice and has nothing to send, and listeners and handles were notified.
      */
     void settle() {
         Thread scheduler = scheduler();
@@ -161,8 +161,8 @@ final class TestClient {
     }
 
     /**
-     * Waits until the threads of all acquisitions are parked or have returned; a thread whose request was answered may
-     * still be running. Each acquisition has a time limit of its own. Returns true if a thread was running.
+     * Waits until the threads of all acquisitions are parked or have returned, with a time limit for each acquisition.
+     * Returns true if a thread was running, for instance since its request was just answered.
      */
     private boolean awaitCallers() {
         boolean any = !client.async.isIdle();
@@ -190,7 +190,9 @@ final class TestClient {
         return any;
     }
 
-    /** Whether a thread has not parked in this clock for so long that it waits for something else, or never parks. */
+    /**
+     * Whether a thread has not parked in this clock for so long that it must be waiting for something other than time.
+     */
     private static boolean isElsewhere(Thread thread, long sinceNanos) {
         boolean waits = thread.getState() == Thread.State.WAITING || thread.getState() == Thread.State.TIMED_WAITING;
         long most = waits ? ECHO_NANOS : TimeUnit.SECONDS.toNanos(REST_SECONDS);

@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The clock of one in-memory Redis and its clients. It runs as the machine's clock does until it is stopped, and a test
- * may move it forward.
+ * The clock of one in-memory Redis and its clients. The clock runs as the machine's clock does until it is stopped. A
+ * test may move it forward.
  */
 final class TestTime {
 
@@ -49,7 +49,8 @@ final class TestTime {
     }
 
     /**
-     * Lets the clock run again from its present time, and wakes parked threads, so that they wait by the running clock.
+     * Lets the clock run again from its present time. Wakes parked threads, so that they go on to wait by the running
+     * clock.
      */
     void go() {
         long stopped = stoppedNanos.get();
@@ -61,9 +62,9 @@ final class TestTime {
     }
 
     /**
-     * Moves the clock forward to the given time, unless it is later already, and wakes the threads whose time has come.
-     * If the clock runs, also wakes all other threads with a time limit: they have parked for a time of the machine's
-     * clock, which is now too long.
+     * Moves the clock forward to the given time, unless its time is later already, and wakes the threads whose time has
+     * come. If the clock runs, also wakes all other threads with a time limit: they are parked by the machine's clock,
+     * for a time that is too long now.
      */
     void moveTo(long nanos) {
         boolean runs = stoppedNanos.get() == RUNS;
@@ -80,7 +81,10 @@ final class TestTime {
         });
     }
 
-    /** Parks until the given time, an unpark or an interrupt. A move of the clock during this call is not missed. */
+    /**
+     * Parks until the given time, an unpark or an interrupt. A move of the clock during this call also wakes the
+     * thread.
+     */
     void park(Object blocker, long until) {
         Thread thread = Thread.currentThread();
         parked.put(thread, until);
@@ -107,7 +111,7 @@ final class TestTime {
         return parks.getOrDefault(thread, 0L);
     }
 
-    /** When the next parked thread wants to wake after now, or {@link Long#MAX_VALUE}. */
+    /** The next time after now at which a parked thread wants to wake; {@link Long#MAX_VALUE} if there is none. */
     long nextWake() {
         long now = nanos();
         return parked.values().stream()

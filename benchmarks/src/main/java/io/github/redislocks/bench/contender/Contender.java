@@ -7,7 +7,7 @@ import java.util.Set;
 import java.util.function.Function;
 import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
 
-/** A kind of lock with its settings, or a floor, which is the least that Redis can be asked. */
+/** A kind of lock with its settings, or a floor: the least requests with which a lock is possible. */
 public enum Contender {
     OURS_DEFAULT("ours-default", setting -> new Ours(setting, Ours.Kind.DEFAULT), Trait.OF_ONE_SERVER),
     OURS_FAIR("ours-fair", setting -> new Ours(setting, Ours.Kind.FAIR), Trait.TWIN),
@@ -15,12 +15,12 @@ public enum Contender {
     OURS_RESIDENT("ours-resident", setting -> new Ours(setting, Ours.Kind.RESIDENT), Trait.TWIN),
     OURS_WATCHING(
             "ours-watching", setting -> new Ours(setting, Ours.Kind.WATCHING), EnumSet.of(Trait.LOCKS, Trait.RENEWS)),
-    /** Shows what metrics cost. */
+    /** This library with metrics, to show their cost. */
     OURS_METERED("ours-metered", setting -> new Ours(setting, Ours.Kind.METERED), EnumSet.of(Trait.LOCKS)),
-    /** Takes part only where {@code --before} names its jar. */
+    /** An earlier version of this library, if {@code --before} names its jar. */
     OURS_BEFORE("ours-before", EarlierVersion::new, EnumSet.complementOf(EnumSet.of(Trait.RENEWS, Trait.VOTES))),
     OURS_QUORUM("ours-quorum", setting -> new Ours(setting, Ours.Kind.QUORUM), EnumSet.of(Trait.VOTES)),
-    /** As {@link #OURS_BEFORE}. */
+    /** An earlier version of this library on a quorum, if {@code --before} names its jar. */
     OURS_QUORUM_BEFORE("ours-quorum-before", EarlierVersion::ofQuorum, EnumSet.of(Trait.VOTES)),
     REDISSON("redisson", RedissonLocks::new, Trait.OF_ONE_SERVER),
     SPRING_SPIN("spring-spin", setting -> new SpringLocks(setting, RedisLockType.SPIN_LOCK), Trait.ALL),
@@ -37,9 +37,9 @@ public enum Contender {
         REENTERS,
         WAITS,
         CROSSES_JVMS,
-        /** Takes several locks, or none. */
+        /** Takes several locks, all or none. */
         SEVERAL,
-        /** Keeps what it holds for as long as it lives. */
+        /** Renews its holds as long as it lives. */
         RENEWS,
         /** Asks several masters, of which a majority decides. */
         VOTES;
@@ -47,7 +47,10 @@ public enum Contender {
         static final Set<Trait> OF_ONE_SERVER = EnumSet.complementOf(EnumSet.of(VOTES));
         static final Set<Trait> ALL = EnumSet.complementOf(EnumSet.of(SEVERAL, VOTES));
 
-        /** Of one that renews, and takes several locks, by the same code as one before it or not at all. */
+        /**
+         * The traits of a contender that differs from another one only in waiting: for renewal and several locks it has
+         * the same code, or none.
+         */
         static final Set<Trait> TWIN = EnumSet.complementOf(EnumSet.of(RENEWS, SEVERAL, VOTES));
     }
 
@@ -73,7 +76,7 @@ public enum Contender {
         return connect.apply(setting);
     }
 
-    /** Returns the contenders that can do all of this. */
+    /** Returns the contenders that have all these traits. */
     public static List<Contender> that(Trait... wanted) {
         return Arrays.stream(values())
                 .filter(contender -> contender.traits.containsAll(List.of(wanted)))

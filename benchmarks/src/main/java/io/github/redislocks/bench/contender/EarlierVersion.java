@@ -10,9 +10,8 @@ import java.util.List;
 import java.util.concurrent.locks.Lock;
 
 /**
- * This library as another jar has it, to see what a change costs: with the same Jedis, in the same JVMs, in the same
- * rounds. It needs only {@code builder()}, {@code uri}, {@code keyPrefix}, {@code build} and {@code reentrantLock} of
- * it.
+ * This library from another jar, to show the cost of a change: with the same Jedis, in the same JVMs and rounds. Of the
+ * jar, only {@code builder()}, {@code uri}, {@code keyPrefix}, {@code build} and {@code reentrantLock} are used.
  */
 public final class EarlierVersion implements LockClient {
 
@@ -22,7 +21,7 @@ public final class EarlierVersion implements LockClient {
     private static final String LIBRARY = "io.github.redislocks.";
     private static final String KEY_PREFIX = "redis-locks-before";
 
-    /** Takes the library from the other jar, and all else from where the benchmarks have it. */
+    /** Loads the library from the other jar, and all other classes from the class path of the benchmarks. */
     private static final class OtherJar extends URLClassLoader {
 
         OtherJar(URL jar) {
@@ -54,7 +53,7 @@ public final class EarlierVersion implements LockClient {
         this(setting, false);
     }
 
-    /** Of several masters. */
+    /** Makes a client of a quorum. */
     static EarlierVersion ofQuorum(Setting setting) {
         return new EarlierVersion(setting, true);
     }

@@ -9,7 +9,10 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.util.JedisURIHelper;
 
-/** The eval floor: one bare script to lock and one to unlock, over a pool; it neither waits nor renews. */
+/**
+ * The eval floor: one minimal script to lock and one to unlock, with a pool of connections. It neither waits nor
+ * renews.
+ */
 final class EvalFloor implements LockClient {
 
     private static final Script LOCK = Script.load(EvalFloor.class, "floor_lock");

@@ -2,7 +2,9 @@ package io.github.redislocks.bench.contender;
 
 import redis.clients.jedis.RedisClient;
 
-/** The hand-off floor: a token in a list, the cheapest thing that Redis can pass from one to the next by itself. */
+/**
+ * The hand-off floor: a token in a list, the cheapest way in which Redis passes something from one client to the next.
+ */
 final class HandoffFloor implements LockClient {
 
     private static final String TOKEN = "token";

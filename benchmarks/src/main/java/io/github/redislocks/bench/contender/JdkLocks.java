@@ -4,7 +4,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** The lock of the JDK, for one JVM alone: no Redis at all. */
+/** The lock of the JDK, for one JVM, without Redis. */
 final class JdkLocks implements LockClient {
 
     private final Map<String, ReentrantLock> locks = new ConcurrentHashMap<>();

@@ -5,18 +5,18 @@ import java.util.List;
 /** The part of a contender that one process has: its connections, and the locks that it makes. */
 public interface LockClient extends AutoCloseable {
 
-    /** A lock, for the calling thread. */
+    /** Makes a lock for the calling thread. */
     Mutex mutex(String key);
 
-    /** The locks of several keys as one, for the calling thread; of those that have such locks. */
+    /** Makes the locks of several keys as one lock, for the calling thread. For contenders with such locks. */
     default Mutex mutex(List<String> keys) {
         throw new UnsupportedOperationException(library() + " has no locks of several keys");
     }
 
-    /** Brings what the lock needs before its first use, once for all processes. */
+    /** Makes what the lock needs in Redis before its first use. Called once for all processes. */
     default void seed(String key) {}
 
-    /** Where Redis has the lock while it is held; for those that renew. */
+    /** The key of a held lock in Redis. For contenders that renew. */
     default String redisKey(String key) {
         return key;
     }
@@ -26,12 +26,12 @@ public interface LockClient extends AutoCloseable {
         return true;
     }
 
-    /** How many holds were lost, as far as the client tells. */
+    /** The number of lost holds, as far as the client reports them. */
     default long losses() {
         return 0;
     }
 
-    /** The name with which the classes of the library begin. */
+    /** The prefix of the names of the library's classes. */
     default String library() {
         return "none.";
     }

@@ -2,7 +2,7 @@ package io.github.redislocks.bench.contender;
 
 import java.util.concurrent.locks.Lock;
 
-/** A lock of one name, as one thread uses it. */
+/** A lock with one name, for one thread. */
 public interface Mutex {
 
     void lock();
@@ -13,7 +13,7 @@ public interface Mutex {
         return new Java(lock);
     }
 
-    /** A lock of Java's interface. */
+    /** A mutex that is a {@link Lock}. */
     record Java(Lock inner) implements Mutex {
         @Override
         public void lock() {

@@ -12,19 +12,19 @@ import java.util.concurrent.atomic.LongAdder;
 /** This library. */
 final class Ours implements LockClient {
 
-    /** How its locks are made. */
+    /** The settings of the locks. */
     enum Kind {
         DEFAULT,
         FAIR,
-        /** Re-entries are not written to Redis. */
+        /** With local re-entry. */
         LOCAL_REENTRY,
-        /** Redis tells of keys that are deleted. */
+        /** With notifications of deleted keys. */
         WATCHING,
-        /** Keeps each lock for a tenth of a second after its unlock, so that what that costs is inside a round. */
+        /** With a residency of 100 ms, so that the end of a residence is inside a round. */
         RESIDENT,
-        /** Of several masters, which have just been started and have forgotten nothing. */
+        /** On a quorum of masters that have just been started and have forgotten nothing. */
         QUORUM,
-        /** All that happens is counted and timed by Micrometer. */
+        /** With metrics of Micrometer. */
         METERED
     }
 

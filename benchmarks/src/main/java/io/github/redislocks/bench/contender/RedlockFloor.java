@@ -18,10 +18,10 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.util.JedisURIHelper;
 
 /**
- * The floor of a quorum: {@code SET NX PX} on all masters, and compare-and-delete. Each calling thread has a connection
- * of its own to each master, writes to all of them and then reads all answers: no other thread wakes up, which is
- * faster than a thread for each master. Who has no majority takes its votes back and tries again after a pause drawn at
- * random. A master that hangs would hold it up. It does not renew, counts no tokens, and wakes no waiter.
+ * The floor of a quorum: {@code SET NX PX} on all masters, and compare-and-delete. Each calling thread has its own
+ * connection to each master, writes to all masters and then reads all answers. No other thread wakes up, which is
+ * faster than a thread for each master. A thread without a majority withdraws its votes and tries again after a random
+ * pause. A master that hangs would delay the thread. The floor does not renew, counts no tokens, and wakes no waiter.
  */
 final class RedlockFloor implements LockClient {
 
@@ -33,7 +33,7 @@ final class RedlockFloor implements LockClient {
     private final Queue<Wire> all = new ConcurrentLinkedQueue<>();
     private final ThreadLocal<List<Wire>> ofCaller = ThreadLocal.withInitial(this::wires);
 
-    /** A connection that sends when it is told to. */
+    /** A connection that sends only when it is flushed. */
     private static final class Wire extends Connection {
 
         Wire(HostAndPort address, JedisClientConfig config) {
@@ -87,7 +87,7 @@ final class RedlockFloor implements LockClient {
         };
     }
 
-    /** Asks all, and returns how many did it. */
+    /** Sends a command to all masters, and returns how many have done it. */
     private int ask(Protocol.Command command, String... arguments) {
         List<Wire> wires = ofCaller.get();
         for (Wire wire : wires) {

@@ -5,11 +5,11 @@ import java.io.Serializable;
 /**
  * The settings that a work needs of a client.
  *
- * @param uri of the server, or those of several with spaces between them
- * @param leaseMillis how long a hold lasts that nobody renews, and then it is renewed; 0 for the contender's default
- * @param threads how many threads use it at once
- * @param locks how many locks it makes at least
- * @param client tells apart clients that are otherwise the same
+ * @param uri the URI of the server, or several URIs, separated by spaces
+ * @param leaseMillis the lease of holds, which are renewed then; 0 for the contender's default
+ * @param threads how many threads use the client at once
+ * @param locks the least number of locks that the client makes
+ * @param client a number that distinguishes clients with the same settings
  */
 public record Setting(String uri, long leaseMillis, int threads, int locks, int client) implements Serializable {
 
@@ -21,7 +21,7 @@ public record Setting(String uri, long leaseMillis, int threads, int locks, int 
         return new Setting(uri, leaseMillis, threads, locks, number);
     }
 
-    /** The URLs of several masters, or of the one server. */
+    /** The URIs of the masters, or of the server. */
     String[] uris() {
         return uri.split(" ");
     }

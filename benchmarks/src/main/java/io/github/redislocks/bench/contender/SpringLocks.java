@@ -5,7 +5,7 @@ import org.springframework.integration.redis.util.RedisLockRegistry;
 import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 
-/** Spring Integration's RedisLockRegistry over Lettuce, as it comes; it renews only if the work asks for it. */
+/** Spring Integration's RedisLockRegistry on Lettuce, with its defaults. It renews only if the work needs that. */
 final class SpringLocks implements LockClient {
 
     private static final long DEFAULT_LEASE_MILLIS = 60_000;

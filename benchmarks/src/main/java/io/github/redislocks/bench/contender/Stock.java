@@ -2,13 +2,16 @@ package io.github.redislocks.bench.contender;
 
 import redis.clients.jedis.RedisClient;
 
-/** A number in Redis that a lock guards, as services keep stock and balances: it is read, and written one higher. */
+/**
+ * A number in Redis that a lock guards, like the stock of a shop: a thread reads it and writes it back increased by
+ * one.
+ */
 public final class Stock implements AutoCloseable {
 
     private final RedisClient redis;
     private final String key;
 
-    /** The number beside a lock. */
+    /** Makes the number that belongs to a lock. */
     public Stock(Setting setting, String lock) {
         redis = EvalFloor.jedis(setting);
         key = lock + ":stock";
@@ -19,7 +22,10 @@ public final class Stock implements AutoCloseable {
         return number == null ? 0 : Long.parseLong(number);
     }
 
-    /** By two requests, between which another's is lost if the lock does not guard them. */
+    /**
+     * Increases the number by two requests. Without the lock, an update of another thread between the two would be
+     * lost.
+     */
     public void raise() {
         redis.set(key, Long.toString(read() + 1));
     }

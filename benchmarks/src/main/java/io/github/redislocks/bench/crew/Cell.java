@@ -12,14 +12,14 @@ import java.nio.file.StandardOpenOption;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** A place for one: says whether it was empty when somebody came, and still his own when he left. */
+/** A cell that one visitor may be in at a time. It shows whether two threads have a lock at once. */
 public final class Cell {
 
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
     private static final long EMPTY = 0;
     private static final Map<String, Cell> CELLS = new ConcurrentHashMap<>();
 
-    /** Names the cell that a JVM has for itself. */
+    /** The name of a cell that only one JVM uses. */
     public static final String OWN = "own";
 
     private final ByteBuffer memory;
@@ -28,12 +28,12 @@ public final class Cell {
         this.memory = memory;
     }
 
-    /** The cell of a file, which is mapped once, or the one of this JVM alone, if it has that name. */
+    /** Returns the cell of a memory-mapped file, or the cell of this JVM if {@code file} is {@link #OWN}. */
     static Cell of(String file) {
         return CELLS.computeIfAbsent(file, name -> name.equals(OWN) ? own() : shared(Path.of(name)));
     }
 
-    /** Makes a cell of this JVM alone. */
+    /** Makes a cell that only this JVM uses. */
     static Cell own() {
         return new Cell(ByteBuffer.allocateDirect(Long.BYTES));
     }
@@ -47,7 +47,7 @@ public final class Cell {
         }
     }
 
-    /** Enters and leaves at once; returns how often that went wrong. */
+    /** Enters and leaves at once. Returns how often another visitor was in the cell. */
     int visit(long visitor) {
         boolean entered = WORDS.compareAndSet(memory, 0, EMPTY, visitor);
         boolean left = WORDS.compareAndSet(memory, 0, visitor, EMPTY);

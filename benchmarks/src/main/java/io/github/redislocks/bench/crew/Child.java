@@ -15,7 +15,9 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** A {@link Worker} in a JVM of its own, as seen from here. It ends when it is closed, and when this JVM ends. */
+/**
+ * The handle of a {@link Worker} in a child JVM. The child JVM ends when this object is closed, or when this JVM ends.
+ */
 public final class Child implements AutoCloseable {
 
     private static final Duration PATIENCE = Duration.ofMinutes(10);
@@ -33,7 +35,7 @@ public final class Child implements AutoCloseable {
         reader.start();
     }
 
-    /** Starts a JVM like this one, with these further arguments. */
+    /** Starts a child JVM with the arguments of this JVM and the given ones. */
     public static Child start(List<String> jvmArguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -48,13 +50,13 @@ public final class Child implements AutoCloseable {
         }
     }
 
-    /** Has it do something, and waits for the answer. */
+    /** Makes the worker do a task, and waits for the answer. */
     public <R extends Serializable> R call(Task<R> task) {
         begin(task);
         return end(task);
     }
 
-    /** Has it do something; what it says, and its answer, is to be asked for. */
+    /** Makes the worker do a task. The caller asks for its messages and its answer later. */
     public void begin(Task<?> task) {
         commands.println(Wire.encode(task));
         if (commands.checkError()) {
@@ -62,13 +64,13 @@ public final class Child implements AutoCloseable {
         }
     }
 
-    /** The answer to a task that was begun. */
+    /** Waits for the answer to a task that was begun. */
     @SuppressWarnings("unchecked") // A worker answers a task with what the task returns.
     public <R extends Serializable> R end(Task<R> task) {
         return (R) hear();
     }
 
-    /** The next word that it says. */
+    /** Waits for the next message of the worker. */
     public Object hear() {
         String line;
         try {
@@ -99,7 +101,7 @@ public final class Child implements AutoCloseable {
                 }
             }
         } catch (IOException gone) {
-            // The end, then.
+            // Ignored: the child JVM has ended.
         }
         answers.add(END);
     }

@@ -4,7 +4,7 @@ import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Some children that work together. */
+/** Several child JVMs that work together. */
 public final class Crew implements AutoCloseable {
 
     private final List<Child> children = new ArrayList<>();
@@ -25,12 +25,12 @@ public final class Crew implements AutoCloseable {
         return children;
     }
 
-    /** Has all of them do the same, at the same time. */
+    /** Makes all children do the same task at the same time. */
     public <R extends Serializable> List<R> call(Task<R> task) {
         return call(children.stream().map(child -> task).toList());
     }
 
-    /** Has each of them do something of its own, at the same time. */
+    /** Makes each child do its own task, all at the same time. */
     public <R extends Serializable> List<R> call(List<? extends Task<R>> tasks) {
         for (int i = 0; i < children.size(); i++) {
             children.get(i).begin(tasks.get(i));
@@ -42,7 +42,7 @@ public final class Crew implements AutoCloseable {
         return answers;
     }
 
-    /** So that nobody pays for what another left behind. */
+    /** Collects the garbage in all children, so that no contender pays for the garbage of another. */
     public void collectGarbage() {
         call(worker -> {
             System.gc();
@@ -50,7 +50,10 @@ public final class Crew implements AutoCloseable {
         });
     }
 
-    /** Times are compared between JVMs: Linux has one such clock for all, and others may not. */
+    /**
+     * Checks that all JVMs have the same clock, since their times are compared. Linux has such a clock; other systems
+     * may not.
+     */
     private void checkClock() {
         for (Child child : children) {
             long before = System.nanoTime();

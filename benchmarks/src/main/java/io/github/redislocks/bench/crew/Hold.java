@@ -6,10 +6,10 @@ import io.github.redislocks.bench.contender.Setting;
 import java.io.Serializable;
 import java.util.ArrayList;
 
-/** The worker's main thread takes many locks, and keeps nothing of them itself. */
+/** The worker's main thread takes many locks, and keeps no reference to them. */
 public record Hold(Contender contender, Setting setting, String prefix, int locks) implements Task<Long> {
 
-    /** Answers how long it took. */
+    /** Returns how long the acquisitions took. */
     @Override
     public Long run(Worker worker) {
         LockClient client = worker.client(contender, setting);
@@ -23,13 +23,13 @@ public record Hold(Contender contender, Setting setting, String prefix, int lock
     /**
      * The state of the locks, as the client sees it.
      *
-     * @param losses that it told
-     * @param notHeld of those that were asked for
-     * @param keys where Redis has them
+     * @param losses the number of losses that the client reported
+     * @param notHeld how many of the sampled locks are not held
+     * @param keys the keys of the locks in Redis
      */
     public record State(long losses, long notHeld, ArrayList<String> keys) implements Serializable {}
 
-    /** Asks the client how it stands with the locks of a {@link Hold}, and for a sample of them in particular. */
+    /** Asks the client for the state of the locks of a {@link Hold}, and of a sample of them. */
     public record Ask(Hold hold, int sample) implements Task<State> {
 
         @Override

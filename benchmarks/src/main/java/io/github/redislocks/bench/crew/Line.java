@@ -13,8 +13,8 @@ import java.util.concurrent.Future;
 import org.HdrHistogram.Histogram;
 
 /**
- * Many threads that wait for one lock, which the worker's main thread takes before them. Answers when all have called;
- * {@link Drain} lets them go.
+ * Many threads wait for one lock, which the worker's main thread holds. The task returns when all threads have called
+ * lock; {@link Drain} releases the lock.
  */
 public record Line(Contender contender, Setting setting, String key, int threads) implements Task<Integer> {
 
@@ -50,12 +50,12 @@ public record Line(Contender contender, Setting setting, String key, int threads
     /**
      * The result.
      *
-     * @param nanos from the first unlock to the last lock
-     * @param handoffs from each unlock to the lock of the next, in the order of the locks
+     * @param nanos the time from the first unlock to the last lock
+     * @param handoffs the times from each unlock to the next thread's lock, in their order
      */
     public record Drained(long nanos, ArrayList<Long> handoffs, long violations) implements Serializable {
 
-        /** Some of the hand-offs, after the first ones. */
+        /** The times of {@code count} hand-offs, after the first {@code after}. */
         public Histogram some(int after, int count) {
             Histogram nanosEach = new Histogram(3);
             handoffs.stream().skip(after).limit(count).forEach(nanosEach::recordValue);
@@ -63,7 +63,7 @@ public record Line(Contender contender, Setting setting, String key, int threads
         }
     }
 
-    /** Unlocks, and answers when all threads of the line have had the lock. */
+    /** Unlocks, and returns when all threads of the line have had the lock. */
     public record Drain() implements Task<Drained> {
 
         @Override

@@ -16,12 +16,12 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 
 /**
- * Locks and unlocks in a loop, by some threads, for a while.
+ * Several threads lock and unlock in a loop, for a given time.
  *
- * @param how what a turn of the loop is
+ * @param how what one iteration does
  * @param keys a lock for each thread
  * @param cell the file of the cell that the threads of all JVMs share; empty if each lock has one thread
- * @param firstVisitor a number for each thread, from here on, that no other JVM has
+ * @param firstVisitor the first of the visitor numbers of the threads, which no other JVM uses
  */
 public record Loop(
         Contender contender,
@@ -45,11 +45,11 @@ public record Loop(
     /** The action of one iteration. */
     public enum How {
         LOCK,
-        /** An inner lock of one that is held. */
+        /** Re-enters a held lock. */
         REENTER,
-        /** A lock of a name that nobody has used. */
+        /** Locks and unlocks a name that nobody has used before. */
         FRESH,
-        /** Between lock and unlock a number in Redis is read, and written one higher. */
+        /** Increases a number in Redis between lock and unlock. */
         WORK
     }
 
@@ -83,7 +83,7 @@ public record Loop(
         return measured(go, threads);
     }
 
-    /** Lets threads go that are ready, and adds up what they and their JVM did. */
+    /** Starts the threads, which are ready, and adds up the results of the threads and of the JVM. */
     static Tally measured(CountDownLatch go, List<Future<Tally>> threads)
             throws InterruptedException, ExecutionException {
         long allocated = allocatedBytes();
@@ -117,7 +117,7 @@ public record Loop(
         }
     }
 
-    /** Looks at the clock once a turn: the fastest contenders take little more time than that. */
+    /** Reads the clock once in each iteration, since the fastest contenders take little longer than that. */
     private void alone(Mutex mutex, Tally tally) {
         long now = System.nanoTime();
         long end = now + nanos;
@@ -133,7 +133,7 @@ public record Loop(
         tally.opsOfThreads.add(ops);
     }
 
-    /** Each name once. */
+    /** Uses each name once. */
     private void afresh(LockClient client, String prefix, Tally tally) {
         long now = System.nanoTime();
         long end = now + nanos;
@@ -174,7 +174,7 @@ public record Loop(
         return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
     }
 
-    /** Of all threads that live. */
+    /** The bytes that all live threads have allocated. */
     private static long allocatedBytes() {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         return Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds()))

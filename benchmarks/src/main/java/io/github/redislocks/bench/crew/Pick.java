@@ -11,19 +11,19 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 
 /**
- * Takes several locks at once and gives them back, in a loop, by all threads of the setting, for a while. Each turn is
- * for some of the locks, chosen at random.
+ * All threads of the setting lock and unlock several locks at once in a loop, for a given time. Each iteration takes a
+ * random choice of the locks.
  *
- * @param most how many locks there are
- * @param some how many a turn takes
+ * @param most the number of locks
+ * @param some the number of locks in one iteration
  */
 public record Pick(Contender contender, Setting setting, String prefix, int most, int some, long nanos)
         implements Task<Tally> {
 
-    /** Choices that a thread makes in advance, since it is not choosing that is measured. */
+    /** The number of choices that a thread makes in advance: choosing is not to be measured. */
     private static final int CHOICES = 256;
 
-    /** Some of the locks, and the cells of these. */
+    /** A choice of the locks, with their cells. */
     private record Choice(Mutex mutex, List<Cell> cells) {}
 
     @Override

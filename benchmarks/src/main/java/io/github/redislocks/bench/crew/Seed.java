@@ -3,7 +3,7 @@ package io.github.redislocks.bench.crew;
 import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Setting;
 
-/** Brings what the locks of a contender need before they are used. */
+/** Makes what the locks of a contender need in Redis before their first use. */
 public record Seed(Contender contender, Setting setting, String key) implements Task<Integer> {
 
     @Override

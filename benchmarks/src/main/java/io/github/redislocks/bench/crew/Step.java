@@ -14,13 +14,13 @@ public record Step(Contender contender, Setting setting, String key, Call call) 
     /**
      * The result.
      *
-     * @param called when, by the clock of all JVMs
-     * @param returned when, by that clock
-     * @param cpuNanos what the calling thread needed
+     * @param called when the lock was called, by the common clock of all JVMs
+     * @param returned when the call returned, by that clock
+     * @param cpuNanos the processor time of the calling thread
      */
     public record Answer(long called, long returned, long cpuNanos) implements Serializable {}
 
-    /** Which call. */
+    /** The call to make. */
     public enum Call {
         LOCK,
         UNLOCK

@@ -10,28 +10,28 @@ public final class Tally implements Serializable {
 
     private static final long serialVersionUID = 1L;
 
-    /** Turns of each thread. */
+    /** The number of iterations of each thread. */
     public final ArrayList<Long> opsOfThreads = new ArrayList<>();
 
-    /** From the call of lock to the return of unlock, in ns. */
+    /** The times from the call of lock to the return of unlock, in ns. */
     public final Histogram latency = new Histogram(3);
 
-    /** From the call of lock to its return, in ns; empty where nobody waits. */
+    /** The times from the call of lock to its return, in ns; empty in loops where no thread waits. */
     public final Histogram waits = new Histogram(3);
 
-    /** How often somebody was where another was. */
+    /** How often two threads had a lock at once. */
     public long violations;
 
-    /** The longest of all. */
+    /** The longest time of all threads. */
     public long elapsedNanos;
 
-    /** Of the whole JVM. */
+    /** The processor time of the whole JVM. */
     public long cpuNanos;
 
-    /** By all threads of the JVM. */
+    /** The bytes that all threads of the JVM allocated. */
     public long allocatedBytes;
 
-    /** Of the threads that turned. */
+    /** The processor time of the looping threads. */
     public long threadCpuNanos;
 
     public void add(Tally other) {
@@ -59,14 +59,14 @@ public final class Tally implements Serializable {
         return ops() * 1e9 / elapsedNanos;
     }
 
-    /** Jain's index of fairness: 1 if all threads had the same, 1/n if one had all. */
+    /** Jain's index of fairness: 1 if all threads made as many iterations, 1/n if one thread made all. */
     public double jain() {
         double squares =
                 opsOfThreads.stream().mapToDouble(ops -> (double) ops * ops).sum();
         return squares == 0 ? 0 : (double) ops() * ops() / (opsOfThreads.size() * squares);
     }
 
-    /** The turns of the slowest thread over those of the fastest. */
+    /** The iterations of the slowest thread divided by those of the fastest. */
     public double slowestShare() {
         long most = opsOfThreads.stream().mapToLong(Long::longValue).max().orElse(0);
         long least = opsOfThreads.stream().mapToLong(Long::longValue).min().orElse(0);

@@ -10,26 +10,26 @@ import javax.management.ObjectName;
 /**
  * The resources that a JVM has used.
  *
- * @param cpuNanos processor time of the process so far
- * @param heapBytes of objects that live
- * @param libraryBytes of them in objects of the contender's own classes
+ * @param cpuNanos the processor time of the process so far
+ * @param heapBytes the size of the live objects
+ * @param libraryBytes the size of the live objects of the contender's own classes
  */
 public record Vitals(long cpuNanos, long heapBytes, long libraryBytes) implements Serializable {
 
-    /** Collects the garbage, and looks. */
+    /** Collects the garbage, and measures. */
     public record Look(Contender contender, Setting setting) implements Task<Vitals> {
 
         @Override
         public Vitals run(Worker worker) throws JMException {
             String library = worker.client(contender, setting).library();
-            // The first leaves what the second finds unreachable: caches clean up after collections.
+            // Collect twice: caches clean up after the first collection, and leave garbage for the second.
             System.gc();
             System.gc();
             long heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
             return new Vitals(Loop.processCpuNanos(), heap, libraryBytes(library));
         }
 
-        /** By the class histogram, whose lines are: number, instances, bytes, class. */
+        /** Reads the class histogram, whose lines are: number, instances, bytes, class. */
         private static long libraryBytes(String library) throws JMException {
             String histogram = (String) ManagementFactory.getPlatformMBeanServer()
                     .invoke(
@@ -47,7 +47,7 @@ public record Vitals(long cpuNanos, long heapBytes, long libraryBytes) implement
         }
     }
 
-    /** The processor time of the process so far, and nothing that disturbs. */
+    /** Returns the processor time of the process so far, without a garbage collection. */
     public record Cpu() implements Task<Long> {
 
         @Override

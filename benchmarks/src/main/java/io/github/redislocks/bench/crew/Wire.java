@@ -9,10 +9,10 @@ import java.io.Serializable;
 import java.io.UncheckedIOException;
 import java.util.Base64;
 
-/** Objects as lines of text, between JVMs of one class path. */
+/** Encodes objects as lines of text, for JVMs with the same class path. */
 final class Wire {
 
-    /** Marks the lines that are words of a worker: what its JVM prints by itself stands between them. */
+    /** Marks the lines that are messages of a worker, since its JVM may print other lines. */
     static final String WORD = "word:";
 
     private Wire() {}

@@ -20,24 +20,24 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The main class of a child JVM: it reads tasks from its standard input, one a line, does each on its main thread, and
- * writes the answer to its standard output. It ends with its input.
+ * The main class of a child JVM. It reads tasks from the standard input, one in each line, does each task on its main
+ * thread, and writes the answer to the standard output. The JVM ends at the end of its input.
  */
 public final class Worker {
 
     private record Key(Contender contender, Setting setting) {}
 
-    /** How long an orderly end may take. */
+    /** The most time for an orderly end. */
     private static final long END_NANOS = TimeUnit.SECONDS.toNanos(4);
 
     private final Map<Key, LockClient> clients = new HashMap<>();
     private final BlockingQueue<Task<?>> tasks = new LinkedBlockingQueue<>();
     private final PrintStream answers;
 
-    /** The threads last, so that a contender meets those of earlier rounds again. */
+    /** The threads are kept, so that a contender uses the same threads in each round. */
     private final ExecutorService threads =
             new ThreadPoolExecutor(0, Integer.MAX_VALUE, 1, TimeUnit.HOURS, new SynchronousQueue<>(), task -> {
-                // A small stack: some works have 10,000 of them.
+                // Use a small stack, since some works have 10,000 threads.
                 Thread thread = new Thread(null, task, "bench", 256 * 1024);
                 thread.setDaemon(true);
                 return thread;
@@ -49,7 +49,7 @@ public final class Worker {
 
     public static void main(String[] args) throws InterruptedException {
         Worker worker = new Worker(System.out);
-        // Output of libraries must not be taken for an answer.
+        // Redirect the output of libraries, which must not be taken for an answer.
         System.setOut(System.err);
         Thread reader = new Thread(worker::read, "bench-input");
         reader.setDaemon(true);
@@ -65,12 +65,12 @@ public final class Worker {
                 tasks.add((Task<?>) Wire.decode(line));
             }
         } catch (IOException gone) {
-            // The end, then.
+            // Ignored: the parent JVM has gone, and this JVM ends below.
         }
         end();
     }
 
-    /** Ends this JVM at once, since the measuring JVM has gone; profilers may write what they have. */
+    /** Ends this JVM, since the measuring JVM has gone. Profilers get time to write their results. */
     private static void end() {
         Thread last = new Thread(
                 () -> {
@@ -93,18 +93,18 @@ public final class Worker {
         say(answer);
     }
 
-    /** Tells the one that measures, before the answer. */
+    /** Sends a message to the measuring JVM, before the answer. */
     public void say(Serializable word) {
         answers.println(Wire.WORD + Wire.encode(word));
         answers.flush();
     }
 
-    /** The client of this JVM, made when it is first asked for. */
+    /** Returns the client of this JVM. The first call makes the client. */
     public LockClient client(Contender contender, Setting setting) {
         return clients.computeIfAbsent(new Key(contender, setting), key -> contender.connect(setting));
     }
 
-    /** The object that a task leaves for a later one. */
+    /** The object that a task leaves for a later task. */
     Object left;
 
     public ExecutorService threads() {

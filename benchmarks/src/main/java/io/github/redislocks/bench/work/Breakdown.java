@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Where the time of an uncontended lock and unlock goes, and that of a hand-off: from what w1 and w5 measured. */
+/** The parts of the time of an uncontended lock and unlock, and of a hand-off, from the results of w1 and w5. */
 record Breakdown() implements Work {
 
     @Override

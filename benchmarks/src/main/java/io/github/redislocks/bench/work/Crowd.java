@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** 200 threads of one JVM wait for one lock, and then have it one after the other. */
+/** 200 threads of one JVM wait for one lock, and then get it one after the other. */
 record Crowd() implements Work {
 
     private static final int THREADS = 200;
@@ -52,11 +52,11 @@ record Crowd() implements Work {
         bench.results().add(new Results.Section(name(), THREADS + " threads of one JVM wait for one lock", rows));
     }
 
-    /** The requests of a client that waits, less those of the same client that does nothing. */
+    /** The requests of a waiting client, less the requests of the same client when it is idle. */
     private double requestsPerSecond(Bench bench, Contender contender) {
         int seconds = bench.settings().quick() ? 1 : 10;
         try (Crew crew = bench.crew(1)) {
-            // Connects, and waits once: what a client opens for that it may keep.
+            // Connect, and wait once before counting: a client may keep what it opens for a wait.
             begin(bench, crew, contender);
             settle(bench);
             drain(bench, crew, contender);
@@ -69,7 +69,7 @@ record Crowd() implements Work {
         }
     }
 
-    /** Waits until all who have called wait: for long enough, since the contenders have no common sign of it. */
+    /** Gives the threads time to wait. A fixed time, since the contenders have no common sign of waiting. */
     private static void settle(Bench bench) {
         LockSupport.parkNanos(bench.settings().quick() ? SETTLE_NANOS / 2 : SETTLE_NANOS);
     }
@@ -82,7 +82,7 @@ record Crowd() implements Work {
     }
 
     private static Setting setting(Bench bench) {
-        // The thread that holds the lock is one more.
+        // Add one for the thread that holds the lock.
         return new Setting(bench.server().uri(), THREADS + 1);
     }
 

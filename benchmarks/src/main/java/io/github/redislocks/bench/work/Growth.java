@@ -22,7 +22,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.Histogram;
 import redis.clients.jedis.Jedis;
 
-/** How the cost grows with the number of clients, of waiters, and of locks that are held. */
+/** How the cost grows with the number of clients, of waiters, and of held locks. */
 record Growth() implements Work {
 
     private static final List<Contender> KINDS = List.of(Contender.OURS_DEFAULT, Contender.OURS_FAIR);
@@ -72,7 +72,7 @@ record Growth() implements Work {
         List<String> keys = Collections.nCopies(clients, key);
         Loop loop = new Loop(contender, setting, Loop.How.LOCK, Loop.Clients.EACH, keys, Cell.OWN, 1, nanos);
         Child child = crew.children().get(0);
-        // Connects all, and has each wait once.
+        // Connect all clients, and let each wait once, before counting.
         child.call(loop);
         try (Monitor monitor = new Monitor(bench.server())) {
             Tally tally = child.call(loop);
@@ -109,8 +109,8 @@ record Growth() implements Work {
     }
 
     /**
-     * The hand-offs while so many wait, or up to a tenth less; if that is too few, once more. Some come first, so that
-     * none wakes a processor that sleeps.
+     * Measures hand-offs while the given number of threads wait, or up to a tenth less; repeats this if the hand-offs
+     * are too few. The first ones do not count, since they may wake a sleeping processor.
      */
     private static Histogram handoffs(Bench bench, Crew crew, Contender contender, int waiters) {
         Child child = crew.children().get(0);
@@ -133,7 +133,10 @@ record Growth() implements Work {
         return new Line(contender, setting, "growth:line:" + contender.label(), waiters);
     }
 
-    /** Waits until all are in line: in Redis if each has its place there, else for a while. */
+    /**
+     * Waits until all threads are in line: until each has a place in Redis, or, for contenders without places, for a
+     * fixed time.
+     */
     private static void awaitLine(Bench bench, Line line) {
         if (line.contender() != Contender.OURS_FAIR) {
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200 + line.threads() / 10));

@@ -19,14 +19,15 @@ import java.util.function.Function;
 import org.HdrHistogram.Histogram;
 
 /**
- * Two JVMs pass a lock to each other: from the call of unlock in one to the return of lock in the other. And one takes
- * a lock that the other used shortly before, from call to return, which is another thing for clients that keep locks.
+ * Two JVMs pass a lock to each other. Measures the time from the call of unlock in one JVM to the return of lock in the
+ * other. Also measures the time to take a lock that the other JVM used shortly before, which differs for clients that
+ * keep locks.
  */
 record Handoff() implements Work {
 
     private static final long PARKED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** Between an unlock and the lock of another JVM: less than a residency. */
+    /** The time between an unlock and the lock of the other JVM: less than a residency. */
     private static final long UNUSED_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     @Override
@@ -55,7 +56,7 @@ record Handoff() implements Work {
                 row.put("lock after another's use p50 µs", median(all(rounds, contender, pass -> pass.afterUseNanos)));
                 row.put("Redis scripts µs", median(all(rounds, contender, pass -> pass.scriptNanos)));
                 row.put("unlocking thread CPU µs", median(all(rounds, contender, pass -> pass.unlockCpuNanos)));
-                // There were one lock and one unlock more than hand-offs.
+                // Add one: there is one lock and unlock more than hand-offs.
                 Requests.count(
                         bench,
                         row,
@@ -79,19 +80,19 @@ record Handoff() implements Work {
         return name() + ":" + contender.label();
     }
 
-    /** Some hand-offs. */
+    /** The results of several hand-offs. */
     private static final class Pass {
 
-        /** From the call of unlock to the return of lock. */
+        /** The times from the call of unlock to the return of lock. */
         final Histogram nanos = new Histogram(3);
 
-        /** The duration of the call of unlock. */
+        /** The processor times of the calls of unlock. */
         final Histogram unlockCpuNanos = new Histogram(3);
 
-        /** How long scripts ran meanwhile. */
+        /** The times that scripts ran meanwhile. */
         final Histogram scriptNanos = new Histogram(3);
 
-        /** From the call of lock to its return, of a lock that another JVM used last. */
+        /** The times from the call of lock to its return, for a lock that the other JVM used last. */
         final Histogram afterUseNanos = new Histogram(3);
     }
 
@@ -119,7 +120,7 @@ record Handoff() implements Work {
         Pass pass = new Pass();
         for (int i = 0; i < handoffs; i++) {
             begin(waiter, lock);
-            // Long enough for each contender to have become a waiter, and to have gone to sleep.
+            // Wait long enough for each contender to be waiting and asleep.
             LockSupport.parkNanos(PARKED_NANOS);
             double scripts = bench.server().scripts().micros();
             Step.Answer left = holder.call(unlock);
@@ -139,7 +140,7 @@ record Handoff() implements Work {
     }
 
     private void useInTurn(Bench bench, Crew crew, Contender contender, int times, Pass pass) {
-        // Not the lock of before, for which clients know that others wait.
+        // Use another lock: for the lock above, clients know that others wait.
         String key = key(contender) + ":in-turn";
         crew.children().get(0).call(new Seed(contender, setting(bench), key));
         Step lock = new Step(contender, setting(bench), key, Step.Call.LOCK);
@@ -149,7 +150,7 @@ record Handoff() implements Work {
             begin(user, lock);
             Step.Answer had = user.end(lock);
             user.call(unlock);
-            // The first one follows a use by the other, or by itself.
+            // Leave out the first time: the lock may have been used last by the same JVM, or by nobody.
             if (i > 0) {
                 pass.afterUseNanos.recordValue(had.returned() - had.called());
             }

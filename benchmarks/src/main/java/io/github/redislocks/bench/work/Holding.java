@@ -17,7 +17,8 @@ import redis.clients.jedis.Jedis;
 /**
  * The cost of holding many locks for some leases, in a JVM that does nothing else. CPU is a share of one core.
  *
- * @param lost by what the client told, by what it said when asked, and by what was not in Redis: the greatest
+ * @param lost the number of lost locks: the greatest of the losses that the client reported, of the sampled locks that
+ *     it did not hold, and of the locks that were not in Redis
  */
 record Holding(
         int locks,
@@ -36,9 +37,9 @@ record Holding(
     private static final int BATCH = 1_000;
 
     /**
-     * How many, for how long.
+     * How many locks to hold, and for how long.
      *
-     * @param quiet whether the other client is watched before, too
+     * @param quiet whether the times of the other client are measured before, too
      */
     record Plan(int locks, long leaseMillis, int leases, boolean quiet) {}
 
@@ -51,7 +52,7 @@ record Holding(
         long nanos = TimeUnit.MILLISECONDS.toNanos(leaseMillis * plan.leases());
         try (Crew crew = bench.crew(1)) {
             Child child = crew.children().get(0);
-            // Connects, and loads what there is to load.
+            // Connect and load classes before measuring.
             child.call(new Hold(contender, setting, "first:", 1));
             Histogram idlePings = Pinger.ping(server, plan.quiet() ? nanos : 0);
             Vitals before = child.call(new Vitals.Look(contender, setting));

@@ -9,7 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** One JVM holds many locks for some leases, and does nothing else; another client asks for answers meanwhile. */
+/** One JVM holds many locks for several leases, and does nothing else. Another client sends PINGs meanwhile. */
 record Renewal() implements Work {
 
     private static final long LEASE_MILLIS = 9_000;

@@ -10,7 +10,10 @@ import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 import redis.clients.jedis.Jedis;
 
-/** What Redis is asked for an operation: counted in a run of its own that is not timed, since counting slows. */
+/**
+ * The requests and commands of one operation. They are counted in a separate run without timing, since counting slows
+ * the server.
+ */
 final class Requests {
 
     private Requests() {}
@@ -18,7 +21,7 @@ final class Requests {
     /**
      * Puts the figures into a row.
      *
-     * @param run does some operations, and says how many
+     * @param run does several operations, and returns their number
      */
     static void count(Bench bench, Map<String, Figure> row, LongSupplier run) {
         List<Jedis> markers = bench.server().connections();

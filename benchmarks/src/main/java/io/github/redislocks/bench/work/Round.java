@@ -8,10 +8,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** The result of a round of turns: what the JVMs did, and what Redis needed for that. */
+/** The result of a round: what the JVMs did, and the time that Redis needed for it. */
 record Round(Tally tally, double redisMicros, double scriptMicros) {
 
-    /** Measures turns, and fails the run if two had one lock. */
+    /** Measures a round. Fails the run if two threads had a lock at once. */
     static Round of(Bench bench, String work, Contender contender, Supplier<Tally> turns) {
         double scripts = bench.server().scripts().micros();
         double before = bench.server().cpuMicros();
@@ -52,7 +52,11 @@ record Round(Tally tally, double redisMicros, double scriptMicros) {
         return (double) tally.allocatedBytes / tally.ops();
     }
 
-    /** The figures of a contender; {@code over} names the column of those over the first one's. */
+    /**
+     * The figures of a contender.
+     *
+     * @param over the name of the column for the contender's rate divided by the floor's
+     */
     static Map<String, Figure> row(Rounds<Round> rounds, Contender contender, String over) {
         Map<String, Figure> row = new LinkedHashMap<>();
         row.put(over, rounds.overFloor(contender, Round::opsPerSecond));
@@ -66,7 +70,7 @@ record Round(Tally tally, double redisMicros, double scriptMicros) {
         return row;
     }
 
-    /** How those fared who had to wait. */
+    /** Adds the figures of the waits. */
     static void putWaits(Map<String, Figure> row, Rounds<Round> rounds, Contender contender) {
         row.put("Jain", rounds.figure(contender, round -> round.tally.jain()));
         row.put("slowest/fastest", rounds.figure(contender, round -> round.tally.slowestShare()));

@@ -13,10 +13,10 @@ import java.util.function.BiFunction;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The results of contenders that took turns, round by round, another one first each time, all in the same JVMs and on
- * the same server. A contender that fails takes no further part.
+ * The results of contenders in several rounds, in the same JVMs and on the same server. Each round begins with another
+ * contender. A contender that fails takes no further part.
  *
- * @param <R> what came of one contender's round
+ * @param <R> the result of one contender's round
  */
 final class Rounds<R> {
 
@@ -28,10 +28,10 @@ final class Rounds<R> {
     }
 
     /**
-     * Has them take their turns.
+     * Runs the rounds.
      *
-     * @param contenders the first is the floor
-     * @param turn has a contender do its round; the number is negative if it does not count
+     * @param contenders the contenders, of which the first is the floor
+     * @param turn runs one round of a contender; the number of the round is negative if the round does not count
      */
     static <R> Rounds<R> of(
             Bench bench, String work, Crew crew, List<Contender> contenders, BiFunction<Contender, Integer, R> turn) {
@@ -72,7 +72,7 @@ final class Rounds<R> {
         return Figure.of(of(contender).stream().map(value::applyAsDouble).toList());
     }
 
-    /** A value over that of the floor in the same round. */
+    /** A value of a contender divided by that of the floor in the same round. */
     Figure overFloor(Contender contender, ToDoubleFunction<R> value) {
         List<Double> ratios = new ArrayList<>();
         for (int i = 0; i < of(contender).size(); i++) {

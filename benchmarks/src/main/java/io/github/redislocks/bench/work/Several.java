@@ -17,12 +17,19 @@ import java.util.concurrent.TimeUnit;
 /** Threads of one JVM that lock and unlock several locks at once, as often as they can. */
 record Several() implements Work {
 
-    /** How many threads take how many of how many locks; the floor is what all are compared with. */
+    /**
+     * A part of this work.
+     *
+     * @param threads the number of threads
+     * @param some the number of locks that a thread takes at once
+     * @param most the number of locks
+     * @param floor the contender with which all are compared
+     */
     private record Part(String name, String title, int threads, int some, int most, Contender floor, Trait... traits) {}
 
     private static final List<Part> PARTS = List.of(
             new Part("multi", "8 locks at once, uncontended, 1 thread", 1, 8, 8, Contender.FLOOR_EVAL, Trait.SEVERAL),
-            // No floor waits for several.
+            // This contender is not a floor: no floor waits for several locks.
             new Part(
                     "multi-contended",
                     "any 3 of 10 locks at once, 4 threads of one JVM",

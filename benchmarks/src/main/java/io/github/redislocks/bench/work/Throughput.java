@@ -30,7 +30,7 @@ record Throughput(
         String name, String title, How how, int jvms, int threads, LockKeys keys, Contender floor, Trait... traits)
         implements Work {
 
-    /** Whether each thread has a lock of its own, or all have a common one. */
+    /** Whether each thread has its own lock, or all threads have one lock. */
     private enum LockKeys {
         OWN,
         COMMON
@@ -39,23 +39,26 @@ record Throughput(
     private static final int MASTERS = 5;
     private static final Path CELL = newCell();
 
-    /** Of a quorum of masters that are started for it: each thread of one JVM has a lock of its own. */
+    /**
+     * Makes the work on a quorum in which each thread of one JVM has its own lock. The masters are started for the
+     * work.
+     */
     static Throughput votes(String name, String title, int threads) {
         return new Throughput(name, title, How.LOCK, 1, threads, LockKeys.OWN, Contender.FLOOR_REDLOCK, Trait.VOTES);
     }
 
-    /** Of such a quorum: all threads of one JVM want one lock. */
+    /** Makes the work on such a quorum in which all threads want one lock. */
     static Throughput votesTogether(String name, String title, int jvms, int threads) {
         return new Throughput(
                 name, title, How.LOCK, jvms, threads, LockKeys.COMMON, Contender.FLOOR_REDLOCK, Trait.VOTES);
     }
 
-    /** Each thread of one JVM has a lock of its own. */
+    /** Makes the work in which each thread of one JVM has its own lock. */
     static Throughput alone(String name, String title, How how, int threads, Trait... traits) {
         return new Throughput(name, title, how, 1, threads, LockKeys.OWN, Contender.FLOOR_EVAL, traits);
     }
 
-    /** All threads of all JVMs want one lock. */
+    /** Makes the work in which all threads of all JVMs want one lock. */
     static Throughput together(String name, String title, How how, int jvms, int threads, Trait... traits) {
         return new Throughput(name, title, how, jvms, threads, LockKeys.COMMON, Contender.FLOOR_HANDOFF, traits);
     }
@@ -109,14 +112,14 @@ record Throughput(
             List<String> names = IntStream.range(first, first + threads)
                     .mapToObj(thread -> key(contender) + (keys == LockKeys.OWN ? ":" + thread : ""))
                     .toList();
-            // A floor has no inner locks: it is compared with what is nearest.
+            // A floor cannot re-enter: let it lock and unlock instead.
             How turn = how == How.REENTER && !contender.can(Trait.REENTERS) ? How.LOCK : how;
             tasks.add(new Loop(contender, setting, turn, Loop.Clients.ONE, names, cell(), first, nanos));
         }
         return how == How.WORK ? checked(bench, contender, setting, tasks, crew) : Tally.of(crew.call(tasks));
     }
 
-    /** Fails the run if what one wrote under the lock was overwritten by another. */
+    /** Runs the loops. Fails the run if a thread has overwritten the number that another wrote under the lock. */
     private Tally checked(Bench bench, Contender contender, Setting setting, List<Loop> tasks, Crew crew) {
         try (Stock stock = new Stock(setting, key(contender))) {
             long before = stock.read();
@@ -134,7 +137,7 @@ record Throughput(
         return name + ":" + contender.label();
     }
 
-    /** Where the threads of one lock meet. */
+    /** The file of the cell that the threads of one lock share. */
     private String cell() {
         if (keys == LockKeys.OWN) {
             return "";

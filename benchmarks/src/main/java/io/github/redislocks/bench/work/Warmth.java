@@ -9,14 +9,14 @@ import io.github.redislocks.bench.crew.Seed;
 import java.util.Collections;
 import java.util.concurrent.TimeUnit;
 
-/** Use that is not measured, before a work that uses locks too seldom for their code to be compiled. */
+/** A warm-up, before a work that uses locks too rarely for their code to be compiled. */
 final class Warmth {
 
     private static final int THREADS = 8;
 
     private Warmth() {}
 
-    /** Brings what the lock needs, and has some threads of each JVM want it for a while. */
+    /** Seeds the lock, and lets several threads of each JVM lock it for some time. */
     static void give(Bench bench, Crew crew, Contender contender, Setting setting, String key) {
         crew.children().get(0).call(new Seed(contender, setting, key));
         long nanos = TimeUnit.MILLISECONDS.toNanos(2 * bench.settings().roundMillis());

@@ -6,7 +6,7 @@ import io.github.redislocks.bench.contender.Contender.Trait;
 import io.github.redislocks.bench.crew.Loop.How;
 import java.util.List;
 
-/** Something that is done with locks and measured. */
+/** A use of locks that is measured. */
 public interface Work {
 
     /** The name on the command line. */
@@ -14,7 +14,7 @@ public interface Work {
 
     void run(Bench bench);
 
-    /** All, in the order in which they run. */
+    /** All works, in the order in which they run. */
     static List<Work> all() {
         return List.of(
                 Throughput.alone("w1", "uncontended, 1 thread", How.LOCK, 1, Trait.LOCKS),
@@ -43,7 +43,7 @@ public interface Work {
                 new Breakdown());
     }
 
-    /** The figures of a work of this run, which is done now if it was not yet. */
+    /** The figures of a work in this run. Runs the work now if it has not run yet. */
     static Results.Section measured(Bench bench, String name) {
         if (bench.results().section(name).isEmpty()) {
             all().stream()

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * The recorded sales in their order, and the rules that they must follow.
+ * The recorded sales in their order, and the rules for them.
  *
  * @param stock the number of items for sale
  */
@@ -23,8 +23,8 @@ record Ledger(int stock, List<Entry> entries) {
     /**
      * A sold item.
      *
-     * @param token the fencing token of the hold under which it was sold
-     * @param process the number of the process that sold it
+     * @param token the fencing token of the hold under which the item was sold
+     * @param process the number of the process that sold the item
      * @param item the number of the item: the stock that the seller read
      */
     record Entry(long token, int process, int item) {
@@ -59,7 +59,7 @@ record Ledger(int stock, List<Entry> entries) {
         return firstTokenThatDoesNotIncrease() < 0;
     }
 
-    /** The broken rules, each as a sentence that names the first entry that breaks it; empty if there are none. */
+    /** The broken rules. For each, a sentence names the first entry that breaks the rule. */
     List<String> violations() {
         List<String> violations = new ArrayList<>();
         if (oversold() > 0) {

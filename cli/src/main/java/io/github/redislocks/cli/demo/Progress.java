@@ -25,7 +25,7 @@ final class Progress implements AutoCloseable {
         return thread;
     });
 
-    /** The state at the previous update. After the start only the timer's thread uses these fields. */
+    /** The state at the previous update. After the start, only the timer's thread uses this field and the next. */
     private int lastSold;
 
     private long lastNanos;
@@ -52,7 +52,7 @@ final class Progress implements AutoCloseable {
         try {
             screen.live(view());
         } catch (RuntimeException e) {
-            // Catch the exception: the timer would end a task that throws.
+            // Catch the exception: the timer would not run a task again that has thrown.
             screen.say(plan.title() + ": no view of Redis: " + e);
         }
     }
@@ -66,7 +66,8 @@ final class Progress implements AutoCloseable {
         if (!plan.locked()) {
             return "%s: sold %d, %d sales/s, stock left %d".formatted(plan.title(), sold, perSecond, shop.stock());
         }
-        // Sales and acquisitions are nearly equal: each acquisition sells one item, except the last one of each thread.
+        // The numbers of sales and acquisitions are nearly equal: each acquisition but the last one of each thread
+        // sells an item.
         return "%s: sold %d, %d acquisitions/s, %d waiting, held by %s"
                 .formatted(plan.title(), sold, perSecond, shop.waiters(), holder());
     }

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The sale of a stock by several JVMs, from their start to the last item. One of them may be killed meanwhile. */
+/** The sale of a stock by several JVMs, from their start to the last item. One of the JVMs may be killed meanwhile. */
 final class Sale {
 
     static final int STOCK = 2_000;
@@ -36,7 +36,7 @@ final class Sale {
      * The settings of a sale.
      *
      * @param title the name of this sale on the screen
-     * @param keyPrefix the beginning of all its keys in Redis
+     * @param keyPrefix the prefix of all keys of this sale in Redis
      * @param locked whether the processes sell under the lock
      * @param strict whether the rules of the ledger must be kept
      * @param victim the number of the process to kill while it holds the lock; 0 for none

@@ -4,12 +4,12 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Standard output: lines that stay and, on a terminal, one live line below them that is rewritten in place. */
+/** Standard output: lines that stay and, on a terminal, a live line below them, which is rewritten in place. */
 final class Screen {
 
     private static final String START_OF_LINE = "\r";
     private static final String CLEAR_TO_END = "\u001b[K";
-    /** Cuts a live line that is too wide: if it continued in the next row, it could not be rewritten. */
+    /** Makes the terminal cut a live line that is too wide: a line of two rows could not be rewritten in place. */
     private static final String WRAP_OFF = "\u001b[?7l";
 
     private static final String WRAP_ON = "\u001b[?7h";
@@ -27,7 +27,7 @@ final class Screen {
         return new Screen(System.out, !"dumb".equals(System.getenv("TERM")) && isStandardOutputTerminal());
     }
 
-    /** Asks the system, because System.console() also depends on the input, and is never null from JDK 22 on. */
+    /** Asks the system: System.console() also depends on the input, and is never null from JDK 22 on. */
     private static boolean isStandardOutputTerminal() {
         try {
             return new ProcessBuilder("test", "-t", "1").inheritIO().start().waitFor() == 0;

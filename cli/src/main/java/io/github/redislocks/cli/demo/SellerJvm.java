@@ -14,10 +14,13 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** A {@link StockWorker} in a process of its own, with the same Java and class path. It ends when this process ends. */
+/** A {@link StockWorker} in a separate process, with the same Java and class path. It ends when this process ends. */
 final class SellerJvm implements AutoCloseable {
 
-    /** The environment variable with the URL of Redis. It is no argument, because other users can read arguments. */
+    /**
+     * The environment variable with the URL of Redis. Not an argument, since other users can read the arguments of a
+     * process.
+     */
     static final String URL = "REDIS_LOCKS_DEMO_URL";
 
     private static final String END = "";
@@ -32,7 +35,11 @@ final class SellerJvm implements AutoCloseable {
         Runtime.getRuntime().addShutdownHook(atExit);
     }
 
-    /** Starts a process; {@code options} are options of its JVM. */
+    /**
+     * Starts a process.
+     *
+     * @param options the options of its JVM
+     */
     static SellerJvm start(String url, List<String> options, Orders orders) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());

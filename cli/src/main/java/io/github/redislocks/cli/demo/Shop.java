@@ -17,12 +17,12 @@ final class Shop implements AutoCloseable {
     static final String LOCK = "stock";
 
     private static final int OPENING_SECONDS = 30;
-    /** After this time the data expire if nobody deletes them, for instance after a signal. */
+    /** The time after which the data expire, if a signal has prevented their deletion. */
     private static final long KEPT_SECONDS = 3_600;
 
     private final String prefix;
     private final String uri;
-    /** The connection of each thread: a pool would need one more library. */
+    /** The connection of each thread. Not a pool, which would need one more library. */
     private final ConcurrentMap<Thread, Jedis> connections = new ConcurrentHashMap<>();
 
     Shop(String uri, String prefix) {
@@ -35,7 +35,7 @@ final class Shop implements AutoCloseable {
     }
 
     /**
-     * Makes a connection, which connects at its first use.
+     * Makes a connection. It connects at its first use.
      *
      * @throws IllegalArgumentException if the URL does not name one server
      */
@@ -50,7 +50,7 @@ final class Shop implements AutoCloseable {
         throw new IllegalArgumentException("The demo keeps its stock on one server: name a redis:// or rediss:// URL.");
     }
 
-    /** The holder of the lock: the process and the thread that its owner field in Redis names. */
+    /** The holder of the lock, as the field {@code owner} in Redis names it. */
     record Holder(long pid, long threadId) {
 
         /** Reads {@code host:pid:random:threadId}. */
@@ -84,7 +84,11 @@ final class Shop implements AutoCloseable {
                 redis().lrange(key("ledger"), 0, -1).stream().map(Entry::parse).toList());
     }
 
-    /** Lets the processes begin; {@code processes} is their number. */
+    /**
+     * Gives the processes the start signal.
+     *
+     * @param processes the number of processes
+     */
     void open(int processes) {
         for (int i = 0; i < processes; i++) {
             redis().rpush(key("opening"), "open");
@@ -102,12 +106,12 @@ final class Shop implements AutoCloseable {
         return Optional.ofNullable(redis().hget(lockKey(), "owner")).map(Holder::parse);
     }
 
-    /** The length of the lock's queue in Redis. All threads of a process share one entry. */
+    /** The length of the lock's queue in Redis. All threads of a process share an entry. */
     int waiters() {
         return (int) redis().zcard(lockKey() + ":queue");
     }
 
-    /** Describes the state in Redis, for a sale that does not go on. */
+    /** Describes the state in Redis, for the message about a sale that hangs. */
     String state() {
         try {
             return "keys %s:*, sold %d, stock left %s, lock %s with a lease of %d ms left, in line %s"

@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * The demo: several processes sell a stock, first without a lock and then under it. In the second sale one process is
- * killed while it holds the lock.
+ * The demo: several processes sell a stock, first without a lock and then under a lock. In the second sale one process
+ * is killed while it holds the lock.
  */
 public final class StockDemo {
 
@@ -25,7 +25,8 @@ public final class StockDemo {
     /**
      * Makes the demo for a server.
      *
-     * @param locked whether the second sale is under the lock; if not, the demo shows how the check fails
+     * @param locked whether the second sale is under the lock; otherwise the demo shows that the check finds broken
+     *     rules
      * @param recordings a folder for recordings of the second sale: one for each process that is not killed
      */
     public StockDemo(String url, boolean locked, Optional<Path> recordings) {
@@ -63,7 +64,7 @@ public final class StockDemo {
         return violations.isEmpty();
     }
 
-    /** Runs a sale and returns its result. If it fails, shows why and returns empty. */
+    /** Runs a sale and returns its result. If the sale fails, shows why and returns empty. */
     private Optional<Result> hold(Plan plan) throws InterruptedException {
         try (Shop shop = new Shop(url, plan.keyPrefix())) {
             try {

@@ -12,14 +12,14 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * A process that sells. Its threads read the stock and write it back reduced by one, which is unsafe without a lock.
- * The process writes {@value #READY} when it can begin.
+ * A process that sells items. Its threads read the stock and write it back reduced by one, which is unsafe without a
+ * lock. The process writes {@value #READY} when it can begin.
  */
 final class StockWorker {
 
     static final String READY = "ready";
 
-    /** The line of a process whose orders were to stop in the middle of a sale while it holds the lock. */
+    /** The line that a process writes when it stops in the middle of a sale, under the lock, as its orders say. */
     static final String HOLDING = "I hold the lock now";
 
     private final Shop shop;
@@ -35,10 +35,10 @@ final class StockWorker {
     /**
      * The orders of a worker, as the arguments of its main class.
      *
-     * @param keyPrefix the beginning of all keys of the sale
+     * @param keyPrefix the prefix of all keys of the sale
      * @param process the number of this process
      * @param locked whether to sell under the lock
-     * @param stopAt the process stops in the middle of a sale once the stock is at most this; -1 for never
+     * @param stopAt the process stops in the middle of a sale once the stock is at most this number; -1 for never
      */
     record Orders(String keyPrefix, int process, boolean locked, int stopAt) {
 

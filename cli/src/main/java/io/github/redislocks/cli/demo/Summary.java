@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
 
-/** The table at the end, which shows the sales side by side. */
+/** The table at the end of the demo, which shows the sales side by side. */
 final class Summary {
 
     private static final String NONE = "-";

@@ -21,26 +21,26 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * }
  * }</pre>
  *
- * <p>A hold is renewed while its thread lives, so no time to live has to be longer than the work; a hold that is
+ * <p>A hold is renewed while its thread lives, so you need no time to live that is longer than the work. A hold that is
  * acquired with a time to live ends with that time. A task scheduler is not needed. Lock objects have no state that has
  * to be removed. The registry does not close the {@link Locks}. Thread-safe.
  *
  * <p>After a loss {@code unlock()} throws a {@link io.github.redislocks.LockLostException}. Until that unlock every
- * method that locks throws the exception too ({@link LockOptions#relockAfterLoss}). So a
- * {@code LockRegistryLeaderInitiator}, which locks again at each heartbeat, ends its leadership.
+ * method that locks throws the exception as well ({@link LockOptions#relockAfterLoss}). So a
+ * {@code LockRegistryLeaderInitiator}, which locks again at each heartbeat, notices the loss and ends its leadership.
  *
  * @since 0.1.0
  */
 public final class RedisLocksRegistry
         implements RenewableLockRegistry<DistributedLock>, ExpirableLockRegistry<DistributedLock> {
 
-    /** The types of keys whose texts are the same in every JVM. */
+    /** The types of keys that have the same text in every JVM. */
     private static final Set<Class<?>> TEXTS =
             Set.of(String.class, UUID.class, Long.class, Integer.class, Short.class, Byte.class, Character.class);
 
     /**
-     * With relockAfterLoss a leader that has lost its hold would acquire a new one at its heartbeat, and not notice the
-     * loss.
+     * The options of all locks. With relockAfterLoss, a leader that has lost its hold would get a new hold at its
+     * heartbeat, and not notice the loss.
      */
     private static final LockOptions OPTIONS = LockOptions.defaults().relockAfterLoss(false);
 
@@ -54,7 +54,7 @@ public final class RedisLocksRegistry
     }
 
     /**
-     * Makes a registry in which the name of a lock is a prefix, a colon and its key.
+     * Makes a registry in which the name of a lock is a prefix, a colon and the key.
      *
      * @param registryKey the prefix, which must differ between registries
      * @throws IllegalArgumentException if the prefix is empty
@@ -81,7 +81,7 @@ public final class RedisLocksRegistry
     }
 
     /**
-     * Returns the lock of a key with all methods of this library, for instance for its fencing token.
+     * Returns the lock of a key with all methods of this library, such as {@code fencingToken()}.
      *
      * @throws IllegalArgumentException as {@link #obtain}
      */
@@ -110,8 +110,8 @@ public final class RedisLocksRegistry
     }
 
     /**
-     * Checks that the calling thread holds the lock, and starts its lease again. A hold without a time to live is
-     * renewed in the background anyway.
+     * Checks that the calling thread holds the lock, and renews its lease. A hold without a time to live is also
+     * renewed in the background.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the lock; a
      *     {@link io.github.redislocks.LockLostException} if the thread held the lock and has lost it
@@ -123,7 +123,8 @@ public final class RedisLocksRegistry
     }
 
     /**
-     * Extends the calling thread's hold, so that it lasts at least for the given time. Never shortens a hold.
+     * Extends the calling thread's hold, so that it lasts for at least the given time from now on. Never shortens a
+     * hold.
      *
      * @param ttl 100 ms to 24 h
      * @throws IllegalMonitorStateException as {@link #renewLock(Object)}

@@ -5,7 +5,7 @@ final class Elements {
 
     private Elements() {}
 
-    /** Reads an element for the expression {@code asker}, whose line and name appear in errors. */
+    /** Reads an element of a table. Errors name the line and the text of the expression {@code asker}. */
     static Object get(LuaTable table, Object key, Expression asker) {
         Object value = table.get(key);
         if (value == Nil.NIL && table.isStrict()) {

@@ -14,7 +14,7 @@ abstract class Expression {
 
     abstract Object value(Frame frame);
 
-    /** Evaluates to all values, in the form in which a function returns them. */
+    /** Evaluates to all values, in the form of {@link LuaFunction#call}. */
     Object values(Frame frame) {
         return value(frame);
     }
@@ -24,7 +24,7 @@ abstract class Expression {
         return false;
     }
 
-    /** The name of the expression in errors: {@code local 'x' (a nil value)}. */
+    /** The text for the expression in errors: {@code local 'x' (a nil value)}. */
     String named(Object value) {
         return "a " + LuaValues.type(value) + " value";
     }
@@ -33,7 +33,7 @@ abstract class Expression {
         return LuaError.at(line, text);
     }
 
-    /** Evaluates several expressions, of which the last may have several values. */
+    /** Evaluates a list of expressions. The last one may have several values. */
     static Object[] values(Expression[] all, Frame frame) {
         int count = all.length;
         if (count == 0) {
@@ -65,7 +65,7 @@ abstract class Expression {
     static final class Variable {
         final String name;
         final int slot;
-        /** Whether a function inside this function uses the variable too. */
+        /** Whether an inner function uses the variable as well. */
         boolean isShared;
 
         Variable(String name, int slot) {
@@ -97,7 +97,7 @@ abstract class Expression {
             super(line);
         }
 
-        /** Evaluates the parts that Lua evaluates before the assigned values: the table and the key of an element. */
+        /** Evaluates what Lua evaluates before the assigned values: the table and the key of an element. */
         Object[] prepare(Frame frame) {
             return LuaValues.NONE;
         }
@@ -254,7 +254,8 @@ abstract class Expression {
         @Override
         Object value(Frame frame) {
             Object[] values = values(listed, frame);
-            // Copy the array if the last expression has several values: other code may have a reference to that array.
+            // Copy the array if the last expression has several values: the array may be the result of a function,
+            // which keeps it.
             boolean shared = values.length > 0 && listed[listed.length - 1].isMultiple();
             LuaTable table = LuaTable.of(shared ? values.clone() : values);
             for (Expression[] each : keyed) {

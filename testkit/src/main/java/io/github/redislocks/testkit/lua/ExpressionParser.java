@@ -147,7 +147,7 @@ final class ExpressionParser {
                     return parser.function(line, false);
                 }
                 default -> {
-                    // Go on below: this is an expression in parentheses, or an error.
+                    // An expression in parentheses, or an error: see suffixed().
                 }
             }
         }
@@ -187,7 +187,7 @@ final class ExpressionParser {
         return new Expression.Constructor(line, listed.toArray(Expression[]::new), keyed);
     }
 
-    /** Parses a primary expression with the elements and calls that follow it. */
+    /** Parses a primary expression and all elements and calls that follow it: {@code a.b[c](d)}. */
     Expression suffixed() {
         int line = parser.token().line();
         Expression result;

@@ -9,7 +9,7 @@ final class Frame {
     final Cell[] outer;
     /** The values of {@code ...}. */
     final Object[] rest;
-    /** The values of the return statement that has ended the function. */
+    /** The values of the return statement that ended the function. */
     Object result = LuaValues.NONE;
 
     Frame(Run run, int slots, Cell[] outer, Object[] rest) {
@@ -19,7 +19,7 @@ final class Frame {
         this.rest = rest;
     }
 
-    /** A variable that an inner function uses too. */
+    /** A variable that an inner function uses as well. */
     static final class Cell {
         Object value;
 

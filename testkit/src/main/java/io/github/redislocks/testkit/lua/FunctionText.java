@@ -17,12 +17,15 @@ final class FunctionText extends Expression {
     private final Block block;
 
     /**
-     * A captured variable: a variable of the next surrounding function, or one that the next surrounding function has
-     * captured itself.
+     * A captured variable.
+     *
+     * @param isOfNext true for a variable of the next surrounding function, false for a variable that this function has
+     *     captured itself
+     * @param index the index of the variable there
      */
     record Captured(String name, boolean isOfNext, int index) {}
 
-    /** The properties of a function that are known once the whole function has been parsed. */
+    /** The data of a function that is known only when the whole function was parsed. */
     static final class Shape {
         private final Variable[] parameters;
         private final boolean takesRest;

@@ -9,7 +9,7 @@ final class Lexer {
         NAME,
         STRING,
         NUMBER,
-        /** A keyword or a punctuation mark; its text says which. */
+        /** A keyword or a punctuation mark, as the token's text says. */
         SIGN,
         END
     }

@@ -108,7 +108,7 @@ final class Libraries {
         return table.range(from, to);
     }
 
-    /** Implements pcall as Redis does: the error that it returns is the text of the error reply. */
+    /** Implements pcall as Redis does: if the function raises an error, pcall returns the text of the error reply. */
     private static Object pcall(Arguments in) {
         Object called = in.any(0);
         if (!(called instanceof LuaFunction code)) {

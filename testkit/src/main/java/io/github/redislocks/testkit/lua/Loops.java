@@ -4,14 +4,14 @@ import io.github.redislocks.testkit.lua.Expression.Variable;
 import io.github.redislocks.testkit.lua.Statement.Block;
 import io.github.redislocks.testkit.lua.Statement.End;
 
-/** Statements that run a block again and again. */
+/** Statements that run a block repeatedly. */
 final class Loops {
 
     private Loops() {}
 
     /**
-     * The loops {@code while}, whose condition comes first, and {@code repeat}, whose condition comes last and ends the
-     * loop if it is true.
+     * The loops {@code while} and {@code repeat}. The condition of {@code repeat} comes last, and ends the loop if it
+     * is true.
      */
     static final class While extends Statement {
         private final int line;

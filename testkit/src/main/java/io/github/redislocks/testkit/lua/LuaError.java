@@ -2,14 +2,14 @@ package io.github.redislocks.testkit.lua;
 
 import org.jspecify.annotations.Nullable;
 
-/** An error of Lua: any value, and the line that raised it. */
+/** An error of Lua: a value of any type, and the line that raised it. */
 public final class LuaError extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
     private final transient Object value;
     private final int line;
-    /** The name of the called function, which replaces {@link #MARK} in the text of the error. */
+    /** The name of the called function. It replaces {@link #MARK} in the text of the error. */
     private final String function;
 
     /** The name of every script in errors, as in Redis. */
@@ -19,8 +19,7 @@ public final class LuaError extends RuntimeException {
     private static final String UNKNOWN = "?";
 
     /**
-     * Makes an error without a line, as functions in Java raise it. The Lua expression that called the function adds
-     * its line.
+     * Makes an error without a line, for functions in Java. The Lua expression that called the function adds its line.
      */
     public LuaError(Object value) {
         this(value, 0, UNKNOWN);
@@ -38,14 +37,14 @@ public final class LuaError extends RuntimeException {
         return new LuaError("bad argument #" + (index + 1) + " to '" + MARK + "' (" + why + ")", 0, function);
     }
 
-    /** Makes an error of a line; its text begins with the line. */
+    /** Makes an error of a line. The text of the error begins with the line. */
     static LuaError at(int line, String text) {
         return new LuaError(SCRIPT + ':' + line + ": " + text, line, UNKNOWN);
     }
 
     /**
-     * Returns this error with the given line, and with the line at the beginning of its text; this error itself if it
-     * has a line.
+     * Returns the error with the given line, also at the beginning of its text. If this error has a line, returns this
+     * error.
      */
     LuaError from(int caller) {
         if (line > 0) {

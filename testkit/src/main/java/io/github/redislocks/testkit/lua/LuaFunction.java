@@ -1,6 +1,6 @@
 package io.github.redislocks.testkit.lua;
 
-/** A function that Lua may call: one that is written in Lua, or one that is implemented in Java. */
+/** A function that Lua may call, written in Lua or in Java. */
 @FunctionalInterface
 public interface LuaFunction {
 

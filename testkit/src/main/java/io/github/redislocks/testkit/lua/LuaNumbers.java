@@ -19,7 +19,7 @@ public final class LuaNumbers {
 
     private LuaNumbers() {}
 
-    /** Formats a number as Lua does where it needs a text: by {@code %.14g}. */
+    /** Formats a number as Lua converts it to a text: by {@code %.14g}. */
     static String text(double number) {
         if (number == Math.rint(number) && Math.abs(number) < EXACT && (number != 0 || 1 / number > 0)) {
             return Long.toString((long) number);

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** A compiled pattern of Lua. */
 final class LuaPattern {
 
-    /** At most this many compiled patterns are kept for their next use. */
+    /** The most compiled patterns in the cache. */
     private static final int KEPT = 500;
 
     private static final int CHARS = 256;
@@ -118,7 +118,9 @@ final class LuaPattern {
         return kind == Kind.ONE ? at : at + 1;
     }
 
-    /** Adds the characters that a single character or class stands for. Returns the index after it. */
+    /**
+     * Adds to {@code chars} what the single character or class at {@code at} stands for. Returns the index after it.
+     */
     private static int single(String text, int at, boolean[] chars) {
         char c = text.charAt(at);
         if (c == '.') {

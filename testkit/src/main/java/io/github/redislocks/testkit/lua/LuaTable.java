@@ -12,7 +12,7 @@ public final class LuaTable {
     private static final int LEAST = 4;
 
     private Object[] list;
-    /** The number of used elements of the list, of which the last is not nil. */
+    /** The number of used elements of the list. The last used element is not nil. */
     private int count;
 
     private @Nullable Map<Object, Object> map;
@@ -106,7 +106,7 @@ public final class LuaTable {
         }
     }
 
-    /** Removes the value whose key is a whole number from the map; null if there is none. */
+    /** Removes the value for a whole number from the map, and returns it; null if there is none. */
     private @Nullable Object taken(int index) {
         return map == null ? null : map.remove((double) index);
     }
@@ -166,7 +166,7 @@ public final class LuaTable {
         return Arrays.copyOf(keys, next);
     }
 
-    /** Inserts a value, and moves the values behind it up. */
+    /** Inserts a value, and moves the values after it up. */
     void insert(int index, Object value) {
         for (int i = count; i >= index; i--) {
             set(i + 1, get(i));
@@ -174,7 +174,7 @@ public final class LuaTable {
         set(index, value);
     }
 
-    /** Removes a value, and moves the values behind it down. */
+    /** Removes a value, and moves the values after it down. */
     Object remove(int index) {
         Object gone = get(index);
         int last = count;

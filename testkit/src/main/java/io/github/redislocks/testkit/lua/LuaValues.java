@@ -54,7 +54,7 @@ final class LuaValues {
         return value.toString();
     }
 
-    /** The number that a value is or that its text contains; null if there is none. */
+    /** The value as a number; null if the value is neither a number nor the text of one. */
     static @Nullable Double number(Object value) {
         if (value instanceof Double number) {
             return number;

@@ -1,6 +1,6 @@
 package io.github.redislocks.testkit.lua;
 
-/** Runs scripts, one at a time, and holds the globals that they see. */
+/** Runs scripts, one at a time. Holds the globals of the scripts. */
 public final class Machine {
 
     private final Run run = new Run();

@@ -143,7 +143,10 @@ final class Operators {
         private final Expression left;
         private final Expression right;
 
-        /** The signs {@code >} and {@code >=} swap the operands; the left operand is still evaluated first. */
+        /**
+         * Makes a comparison. For {@code >} and {@code >=} the operands are swapped, but the left operand is evaluated
+         * first.
+         */
         Order(int line, String sign, Expression left, Expression right) {
             super(line);
             this.equal = sign.length() > 1;

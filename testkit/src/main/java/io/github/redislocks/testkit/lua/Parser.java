@@ -82,7 +82,7 @@ final class Parser {
         }
     }
 
-    /** Consumes the token {@code sign} that closes {@code begun}, or throws Lua's error for a missing one. */
+    /** Consumes the token {@code sign}, which closes {@code begun}, or throws Lua's error for the missing token. */
     private void close(String sign, String begun, int line) {
         if (token.line() == line || token.is(sign)) {
             expect(sign);

@@ -3,7 +3,7 @@ package io.github.redislocks.testkit.lua;
 /** The environment of a running script. */
 final class Run {
 
-    /** A script that makes more calls and loop iterations is stopped: it would probably never end. */
+    /** The most calls and loop iterations of a script. A script with more would probably never end, and is stopped. */
     private static final int STEPS = 200_000;
 
     final LuaTable globals = new LuaTable();

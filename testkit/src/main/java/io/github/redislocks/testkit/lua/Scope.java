@@ -21,7 +21,10 @@ final class Scope {
         this.takesRest = takesRest;
     }
 
-    /** Makes a variable that is not visible yet; {@code ahead} others were made since the last became visible. */
+    /**
+     * Makes a variable that is not visible yet. {@code ahead} is the number of variables that were made before it and
+     * are not visible yet either.
+     */
     Variable make(String name, int ahead) {
         int slot = known.size() + ahead;
         slots = Math.max(slots, slot + 1);
@@ -32,7 +35,7 @@ final class Scope {
         known.addAll(List.of(variables));
     }
 
-    /** Returns the number as Lua 5.1 stores it: all zeros of a function have the sign of the first zero. */
+    /** Returns the constant as Lua 5.1 stores it: all zeros in a function have the sign of the first zero. */
     Double constant(Double number) {
         if (number != 0) {
             return number;
@@ -47,7 +50,7 @@ final class Scope {
         return known.size();
     }
 
-    /** Hides the variables that became visible after there were {@code size} of them. */
+    /** Hides the latest variables, so that {@code size} variables are left. */
     void forget(int size) {
         known.subList(size, known.size()).clear();
     }
@@ -75,7 +78,9 @@ final class Scope {
         return null;
     }
 
-    /** The index of a captured variable; -1 if no surrounding function has a variable with this name. */
+    /**
+     * Captures a variable of a surrounding function, and returns its index; -1 if there is no variable with this name.
+     */
     private int capture(String name) {
         if (around == null) {
             return -1;

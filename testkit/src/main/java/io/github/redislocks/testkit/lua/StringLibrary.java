@@ -27,7 +27,7 @@ final class StringLibrary {
         add(strings, "gsub", StringLibrary::gsub);
     }
 
-    /** Changes the case of the letters of a range. Only letters of ASCII have a case here. */
+    /** Changes the case of the ASCII letters from {@code from} to {@code to}. */
     private static String mapped(String text, char from, char to) {
         StringBuilder other = new StringBuilder(text);
         for (int i = 0; i < text.length(); i++) {
@@ -48,7 +48,7 @@ final class StringLibrary {
         return text.repeat(times);
     }
 
-    /** Turns a position that may count from the end into one that counts from the start. */
+    /** Returns a position that counts from the start. A negative {@code given} counts from the end. */
     private static int position(int given, int length) {
         return given >= 0 ? given : Math.max(0, length + given + 1);
     }

@@ -9,7 +9,7 @@ import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
-/** A log of the last 10,000 calls of one client, with a count for each script. The log is on at first. */
+/** A log of the last 10,000 calls of one client, with a count for each script. Initially the log is on. */
 public final class CallLog {
 
     private static final int KEPT_CALLS = 10_000;
@@ -31,12 +31,12 @@ public final class CallLog {
         return on;
     }
 
-    /** The calls that ran, in the order in which they ran. */
+    /** The calls that ran, in their order. */
     public List<LoggedCall> calls() {
         return locked(() -> List.copyOf(calls));
     }
 
-    /** For each script, the number of calls that ran, whether or not the client got the answer. */
+    /** The number of calls that ran, for each script. A call counts even if the client did not get the answer. */
     public Map<String, Integer> counts() {
         return locked(() -> Map.copyOf(counts));
     }
@@ -55,7 +55,7 @@ public final class CallLog {
                 () -> counts.values().stream().mapToLong(Integer::longValue).sum() + messages);
     }
 
-    /** The number of messages that the client published itself, not by a script. */
+    /** The number of messages that the client published without a script. */
     public long messages() {
         return locked(() -> messages);
     }

@@ -9,8 +9,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The subscriptions of one client, and the faults of messages to them. A message that is dropped or delayed counts as
- * received in the reply to its publisher: it is lost or delayed between the server and the client.
+ * The subscriptions of one client, and the faults of messages to them. Messages are lost or delayed on the way from the
+ * server to the client, so such a message counts as received in the reply to its publisher.
  */
 final class ClientSubscriptions {
 
@@ -21,8 +21,8 @@ final class ClientSubscriptions {
     private boolean dropping;
 
     /**
-     * The keys that Redis tracks for this client: it is notified when one of them changes next. Guarded by the server's
-     * lock.
+     * The keys that Redis tracks for this client. The client is notified of the next change of each. Guarded by the
+     * server's lock.
      */
     private final Set<String> tracked = new HashSet<>();
 
@@ -50,7 +50,7 @@ final class ClientSubscriptions {
         return tracked;
     }
 
-    /** Notifies this client's connections that track keys: the given key has changed. */
+    /** Tells this client's connections that track keys that the given key has changed. */
     void changed(String key) {
         for (MemorySubscription subscription : running) {
             if (subscription.isWatching()) {

@@ -4,9 +4,9 @@ import io.github.redislocks.redis.ErrorReply;
 import io.github.redislocks.redis.RedisException;
 
 /**
- * A fault that a test plans for a call. The call fails at once, as if the connection broke.
+ * A fault that a test plans for a call. The caller gets the failure or reply at once.
  *
- * @param runs whether the script runs nevertheless
+ * @param runs whether the script runs
  * @param kind the failure or reply that the caller gets
  * @param text the error reply of {@link #refused}; empty for other faults
  */
@@ -23,33 +23,33 @@ public record Fault(boolean runs, Kind kind, String text) {
         RESENT_LATE
     }
 
-    /** The script does not run; the caller cannot know whether it ran. */
+    /** The script does not run. The caller cannot know that. */
     public static final Fault REQUEST_LOST = new Fault(false, Kind.UNANSWERED, "");
 
-    /** The script runs; the caller cannot know whether it ran. */
+    /** The script runs. The caller cannot know that. */
     public static final Fault REPLY_LOST = new Fault(true, Kind.UNANSWERED, "");
 
     /** The script does not run, and the caller knows that. */
     public static final Fault REFUSED_CONNECTION = new Fault(false, Kind.UNSENT, "");
 
     /**
-     * The connection broke after the script had run, and the request was sent again: the caller gets the second reply.
+     * The connection breaks after the script has run, and the request is sent again. The caller gets the second reply.
      */
     public static final Fault SENT_TWICE = new Fault(true, Kind.RESENT, "");
 
     /**
-     * The connection broke before the script ran, and the request was sent again: the caller gets the second reply, and
-     * a test may let the first copy arrive later, by {@link InMemoryRedis#runLate}.
+     * The connection breaks before the script runs, and the request is sent again. The caller gets the second reply. A
+     * test may let the first copy arrive later, by {@link InMemoryRedis#runLate}.
      */
     public static final Fault FIRST_COPY_LATE = new Fault(false, Kind.RESENT, "");
 
     /**
-     * As {@link #SENT_TWICE}, but the second copy arrives 10 s later. Only this run sees the later time of the server's
-     * clock.
+     * The connection breaks as for {@link #SENT_TWICE}, and the second copy arrives 10 s later. Only the run of this
+     * copy sees the later time of the server's clock.
      */
     public static final Fault SENT_AGAIN_LATE = new Fault(true, Kind.RESENT_LATE, "");
 
-    /** The server answers with an error, such as {@code OOM command not allowed}, and runs nothing. */
+    /** The server replies with an error, such as {@code OOM command not allowed}, and does not run the script. */
     public static Fault refused(String text) {
         return new Fault(false, Kind.REFUSED, text);
     }

@@ -42,7 +42,7 @@ final class Faults {
         held.clear();
     }
 
-    /** Parks the caller while the call is held. Returns false if the call's timeout passed meanwhile. */
+    /** Parks the caller while the call is held. Returns false if the call's timeout ended meanwhile. */
     boolean pass(Call call, long timeoutNanos) {
         if (held.isEmpty()) {
             return true;

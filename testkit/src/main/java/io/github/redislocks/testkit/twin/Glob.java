@@ -30,15 +30,15 @@ final class Glob {
         return Pattern.compile(regex.toString(), Pattern.DOTALL).asMatchPredicate();
     }
 
-    /** The index at which a set of characters ends: at its bracket, or at the end of the pattern. */
+    /** The index of the bracket that closes a set of characters; the end of the pattern if there is no such bracket. */
     private static int end(String pattern, int begin) {
         int end = pattern.indexOf(']', begin + 1);
         return end < 0 ? pattern.length() : end;
     }
 
     /**
-     * Makes a set for a regular expression; escapes characters that are special only there. An empty set matches
-     * nothing.
+     * Makes a set of a regular expression. Escapes characters that are special only in regular expressions. An empty
+     * set matches nothing.
      */
     private static String set(String members) {
         return members.isEmpty() ? "(?!)" : '[' + members.replaceAll("[\\[&\\\\]", "\\\\$0") + ']';

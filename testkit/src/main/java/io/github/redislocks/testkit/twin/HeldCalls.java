@@ -11,8 +11,8 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
 /**
- * Calls that are parked on their way to the server until {@link #release}. A call that waits for longer than its
- * timeout fails as unanswered; the test may then let it arrive late, by {@link InMemoryRedis#runLate}.
+ * Calls that are parked on their way to the server until {@link #release}. A call whose timeout ends meanwhile fails as
+ * unanswered; the test may then let the call arrive late, by {@link InMemoryRedis#runLate}.
  */
 public final class HeldCalls {
 
@@ -46,7 +46,7 @@ public final class HeldCalls {
         return this;
     }
 
-    /** Fails the parked calls, and later calls, as if their timeouts had passed. */
+    /** Ends the timeouts of the parked calls, and of later calls: they fail as unanswered. */
     public void expire() {
         expired = true;
         changed.ring();
@@ -62,9 +62,7 @@ public final class HeldCalls {
         return copy(abandoned);
     }
 
-    /**
-     * Waits until {@code count} calls are parked. Throws {@code AssertionError} if they are not within {@code atMost}.
-     */
+    /** Waits until {@code count} calls are parked. Throws {@code AssertionError} after {@code atMost}. */
     public void awaitParked(int count, Duration atMost) {
         await("parked", parked, count, atMost);
     }
@@ -73,7 +71,7 @@ public final class HeldCalls {
         return !released && which.test(call);
     }
 
-    /** Parks the caller. Returns whether it was released in time. */
+    /** Parks the caller. Returns true if the call was released in time. */
     boolean pass(Call call, long timeoutNanos) {
         long wait = patient ? Long.MAX_VALUE / 2 : timeoutNanos;
         locked(() -> parked.add(call));

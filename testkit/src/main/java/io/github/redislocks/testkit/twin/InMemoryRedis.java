@@ -22,12 +22,12 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Redis in memory. An object of this class is one client's connection to a server that runs the real scripts; the
- * server has a clock of its own. A test can plan faults, and read a log of the calls.
+ * A Redis in memory. An object of this class is one client's access to a server that runs the real scripts. The server
+ * has its own clock. A test can plan faults, and read a log of the calls.
  *
  * <p>{@link #another} makes a second client of the same server. Each client has its own faults, subscriptions, log and
- * {@link #close}; the keys and the clock belong to the server. A call with a planned fault fails at once; only a call
- * that is held waits, and it waits by the machine's clock.
+ * {@link #close}; the keys and the clock belong to the server. A call with a planned fault fails at once. Only calls
+ * that are held wait, by the machine's clock.
  *
  * <p>A script that touches a key outside its KEYS fails with {@code IllegalStateException}, and a script that calls a
  * command that is not implemented here fails with {@code UnsupportedOperationException}, even if the script catches
@@ -53,7 +53,7 @@ public final class InMemoryRedis implements SingleServer {
         this(() -> START_MICROS + System.nanoTime() / 1_000);
     }
 
-    /** Starts a server with the given clock, in microseconds since 1970. TIME answers by it, and keys expire by it. */
+    /** Starts a server with the given clock, in microseconds since 1970, for TIME and the expiry of keys. */
     public InMemoryRedis(LongSupplier timeMicros) {
         this(new Server(timeMicros), "memory");
     }
@@ -64,7 +64,7 @@ public final class InMemoryRedis implements SingleServer {
         server.join(subscriptions);
     }
 
-    /** Replaces scripts on servers that this thread starts from now on, so that a test can run broken scripts. */
+    /** Replaces scripts on servers that this thread starts from now on. So a test can run broken scripts. */
     public static void replaceScripts(UnaryOperator<Script> replacing) {
         LuaRuntime.replace(replacing);
     }
@@ -74,7 +74,7 @@ public final class InMemoryRedis implements SingleServer {
         return another(address);
     }
 
-    /** Another client of the same server, which knows the server by this address. */
+    /** Makes another client of the same server, which knows the server by the given address. */
     public InMemoryRedis another(String known) {
         return new InMemoryRedis(server, known);
     }
@@ -86,8 +86,7 @@ public final class InMemoryRedis implements SingleServer {
 
     private Reply run(Call undated, long timeoutNanos, boolean inBackground) {
         checkOpen(false);
-        // Set the deadline now, as a real client does when it sends the call: a test may delay the call after this
-        // line.
+        // Set the deadline now, as a real client does when it sends the call. A test may delay the call after that.
         Call call = at(undated, address());
         if (!faults.pass(call, timeoutNanos)) {
             throw unanswered(call.script() + " was held for longer than its timeout", true);
@@ -132,7 +131,7 @@ public final class InMemoryRedis implements SingleServer {
         try {
             server.run(call, log, null);
         } catch (RedisException lost) {
-            // Ignored: this fault loses the reply, and an error reply as well.
+            // Ignored: the fault loses every reply, also an error reply.
         }
     }
 
@@ -220,13 +219,13 @@ public final class InMemoryRedis implements SingleServer {
         onMoved = listener;
     }
 
-    /** From now on the client sees this server as another server, as after a failover. */
+    /** From now on the client takes this server for another one, as after a failover. */
     public void moved() {
         subscriptions.endAll();
         onMoved.run();
     }
 
-    /** Sets how many replicas confirm the writes for which this client wants a confirmation. */
+    /** Sets how many replicas confirm writes of this client. */
     public void confirmBy(int replicas) {
         acks = replicas;
     }
@@ -283,25 +282,22 @@ public final class InMemoryRedis implements SingleServer {
         faults.failNext(count, which, fault);
     }
 
-    /** Parks calls that match, before they run. */
+    /** Parks calls that match, before they reach the server. */
     public HeldCalls hold(Predicate<Call> which) {
         return faults.hold(which);
     }
 
-    /**
-     * Sets whether every call and every new subscription is refused. Present subscriptions stay: see
-     * {@link #dropSubscriptions}.
-     */
+    /** Sets whether connections are refused. Present subscriptions stay: see {@link #dropSubscriptions}. */
     public void down(boolean value) {
         faults.down(value);
     }
 
-    /** Cancels all faults of calls, and releases the calls that are held. */
+    /** Cancels all faults of calls. Releases the calls that are held. */
     public void heal() {
         faults.heal();
     }
 
-    /** Runs a call now, as a request that arrives late: a second copy, or after its caller gave up. */
+    /** Runs a call now, as a request that arrives late: a second copy, or one whose caller gave up. */
     public Reply runLate(Call call) {
         return server.run(at(call, address()), log, null);
     }
@@ -333,12 +329,12 @@ public final class InMemoryRedis implements SingleServer {
 
     // The server
 
-    /** Sets how the server replies to commands besides scripts: as a Sentinel does, or as a node of a cluster. */
+    /** Sets how the server replies to commands that are no scripts, for instance as a Sentinel. */
     public void replies(Function<List<String>, Object> replies) {
         server.replies(replies);
     }
 
-    /** Steps the server's clock, forward or, by a negative number, backward. */
+    /** Moves the server's clock forward, or backward by a negative number. */
     public void stepMillis(long millis) {
         server.step(millis * 1_000);
     }
@@ -369,7 +365,7 @@ public final class InMemoryRedis implements SingleServer {
         });
     }
 
-    /** Makes the server a replica, which refuses writes, or promotes it again. It remains the same server. */
+    /** Makes the server a replica, which refuses writes, or promotes it again. The run id and the data stay. */
     public void replica(boolean value) {
         server.look(keys -> {
             keys.replica(value);
@@ -377,7 +373,7 @@ public final class InMemoryRedis implements SingleServer {
         });
     }
 
-    /** Replaces the server by its promoted replica, which has run for as long, and has all of its data or none. */
+    /** Replaces the server by a promoted replica with the same uptime. The replica has all data, or none. */
     public void promoteReplica(boolean current) {
         server.look(keys -> {
             keys.promoteReplica();
@@ -388,7 +384,7 @@ public final class InMemoryRedis implements SingleServer {
         }
     }
 
-    /** Changes a field of a hash that no script uses, as a change by somebody else. */
+    /** Changes a field of a hash that no script uses. This stands for a change by somebody else. */
     public void touch(String key) {
         server.look(keys -> {
             Keyspace.Hash hash = keys.hashToWrite(Binary.of(key));

@@ -41,7 +41,11 @@ final class Keyspace {
         private static final long serialVersionUID = 1L;
     }
 
-    /** Begins a run at the given time, in which only the given keys may be touched; null permits all keys. */
+    /**
+     * Begins a run at the given time.
+     *
+     * @param keys the keys that may be touched; null for all keys
+     */
     void begin(long micros, @Nullable List<String> keys) {
         nowMicros = micros;
         declared = keys;
@@ -54,7 +58,7 @@ final class Keyspace {
         return Long.toHexString(RUN_IDS.incrementAndGet());
     }
 
-    /** Deletes everything, as a server without persistence does that restarts. */
+    /** Deletes everything, as a restart of a server without persistence does. */
     void restart() {
         clear();
         startMicros = nowMicros;
@@ -62,13 +66,13 @@ final class Keyspace {
         promoted = false;
     }
 
-    /** Becomes another server: a replica of this one that has run for as long. */
+    /** Becomes another server: a promoted replica of this server, with the same uptime. */
     void promoteReplica() {
         runId = newRunId();
         promoted = true;
     }
 
-    /** Becomes a replica, or is promoted. */
+    /** Makes this server a replica, or promotes it. */
     void replica(boolean value) {
         promoted |= replica && !value;
         replica = value;
@@ -83,7 +87,7 @@ final class Keyspace {
         return runId;
     }
 
-    /** Whether this server was a replica before. */
+    /** Whether this server was a replica and has been promoted. */
     boolean isPromoted() {
         return promoted;
     }
@@ -127,8 +131,8 @@ final class Keyspace {
     }
 
     /**
-     * The keys that match. From this call on, the script that runs may touch any key, because it could not declare the
-     * keys that it finds.
+     * The keys that match. From this call on, the running script may touch any key, since it could not declare the keys
+     * that it finds here.
      */
     List<String> scan(Predicate<String> matches) {
         declared = null;
@@ -170,7 +174,7 @@ final class Keyspace {
         return entry == null ? NEVER : entry.expiryMillis;
     }
 
-    /** Sets when a key expires; a time in the past deletes it. Returns whether the key existed. */
+    /** Sets when a key expires. A time in the past deletes the key. Returns whether the key existed. */
     boolean expireAt(String key, long millis) {
         Entry entry = find(key);
         if (entry == null) {

@@ -16,12 +16,12 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Runs scripts, and provides their {@code redis} table. Guarded by the server's lock. */
+/** Runs scripts, and provides the table {@code redis} for them. Guarded by the server's lock. */
 final class LuaRuntime {
 
     private static final double VERSION = 0x070000;
 
-    /** At most this many scripts are kept in parsed form, for all servers. */
+    /** The most parsed scripts in the cache, which all servers share. */
     private static final int KEPT = 100;
 
     private static final Map<String, Chunk> READ = new ConcurrentHashMap<>();
@@ -35,7 +35,7 @@ final class LuaRuntime {
     private final Map<Script, Chunk> chunks = new HashMap<>();
     private @Nullable RuntimeException violation;
 
-    /** Sets which script replaces each script, on servers that this thread starts from now on. */
+    /** Sets a function that replaces each script, on servers that this thread starts from now on. */
     static void replace(UnaryOperator<Script> replacing) {
         REPLACING.set(replacing);
     }
@@ -66,10 +66,10 @@ final class LuaRuntime {
 
     /**
      * Runs a script and returns its result: a {@code List}, a {@code Long}, a {@code String} or null. The elements of a
-     * list are such values as well; an element that is neither text nor number is null.
+     * list are such values, too. An element that is neither a text nor a number is null.
      *
      * @throws CommandException if the script returns or raises an error
-     * @throws RuntimeException if the script does something that the library's scripts must not do
+     * @throws RuntimeException if the script does what scripts of the library must not do
      */
     @Nullable
     Object run(Script script, List<String> keys, List<String> arguments) {
@@ -160,7 +160,7 @@ final class LuaRuntime {
         } catch (LuaError e) {
             throw e;
         } catch (RuntimeException e) {
-            // Remember the exception, so that it is thrown even if the script catches the error by pcall.
+            // Remember the exception, to throw it even if the script catches the error by pcall.
             violation = e;
             return onError.apply("ERR " + e.getMessage());
         }
@@ -208,7 +208,7 @@ final class LuaRuntime {
         return table;
     }
 
-    /** Makes a reply of one field. */
+    /** Makes a reply table with one field. */
     private static Object single(String name, Object[] arguments) {
         if (arguments.length != 1 || !(arguments[0] instanceof String text)) {
             return field("err", "ERR wrong number or type of arguments");
@@ -216,7 +216,7 @@ final class LuaRuntime {
         return field(name, name.equals("err") ? coded(text) : text);
     }
 
-    /** Returns the text of an error reply with a code: a text of one word gets the code ERR. */
+    /** Returns the text of an error reply. A text of one word has no code, and gets the code ERR. */
     private static String coded(String text) {
         if (text.startsWith("-")) {
             return text.substring(1);

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A subscription to one channel. It is a queue, and it breaks if too many messages wait, as the connection of a slow
- * reader does.
+ * A subscription to one channel: a queue of messages. If too many messages wait, the subscription breaks, as the
+ * connection of a slow reader does.
  */
 final class MemorySubscription implements Redis.Subscription {
 
@@ -21,7 +21,7 @@ final class MemorySubscription implements Redis.Subscription {
     private final AtomicInteger waiting = new AtomicInteger();
     private volatile boolean closed;
 
-    /** Is notified of changed keys; null if nobody is. */
+    /** Is notified of changed keys; null if no keys are watched. */
     private final Redis.@Nullable Watcher watcher;
 
     MemorySubscription(String channel, ClientSubscriptions all, Redis.@Nullable Watcher watcher) {

@@ -12,7 +12,10 @@ final class Numbers {
 
     private Numbers() {}
 
-    /** Parses a whole number in its canonical form. Throws {@code error} as an error reply if the text is none. */
+    /**
+     * Parses a whole number in its canonical form. If the text is no such number, throws {@code error} as an error
+     * reply.
+     */
     static long whole(String text, String error) {
         try {
             long number = Long.parseLong(text);
@@ -20,7 +23,7 @@ final class Numbers {
                 return number;
             }
         } catch (NumberFormatException e) {
-            // Ignored: the error reply is thrown below.
+            // Ignored: the throw below makes the error reply.
         }
         throw new CommandException(error);
     }
@@ -29,7 +32,7 @@ final class Numbers {
         return whole(text, CommandException.NOT_AN_INTEGER);
     }
 
-    /** Parses a score. Throws {@code error} as an error reply if the text is none. */
+    /** Parses a score. If the text is no score, throws {@code error} as an error reply. */
     static double real(String text, String error) {
         String unsigned = text.startsWith("-") || text.startsWith("+") ? text.substring(1) : text;
         if (unsigned.equalsIgnoreCase("inf") || unsigned.equalsIgnoreCase("infinity")) {

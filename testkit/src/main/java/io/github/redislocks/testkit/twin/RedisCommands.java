@@ -36,7 +36,10 @@ final class RedisCommands {
 
     private record Known(int arity, Command command) {}
 
-    /** The commands that Redis refuses when its memory is full, unless the script has called a write command before. */
+    /**
+     * The commands that Redis refuses when its memory is full. After its first write command, a script may call them
+     * all the same.
+     */
     private static final Set<String> GROWING = Set.of("set", "append", "hset", "hsetnx", "hincrby", "zadd");
 
     private static final Set<String> SHRINKING = Set.of("del", "pexpire", "hdel", "zrem", "zpopmin");
@@ -48,7 +51,7 @@ final class RedisCommands {
     private final Keyspace keys;
     private final AtomicBoolean full = new AtomicBoolean();
     private boolean written;
-    /** The keys that a script has read since it last wrote to them; null if no client tracks keys. */
+    /** The keys that a script has read and not written since; null if no client tracks keys. */
     private @Nullable Set<String> readLast;
 
     RedisCommands(Keyspace keys, Publisher publisher, BooleanSupplier clustered) {
@@ -80,7 +83,7 @@ final class RedisCommands {
     /**
      * Adds a command.
      *
-     * @param arity the number of arguments as Redis counts it: includes the name, and is negative if there may be more
+     * @param arity the number of arguments, including the name; negative if there may be more, as in Redis
      */
     void add(String name, int arity, Command command) {
         known.put(name, new Known(arity, command));
@@ -118,8 +121,9 @@ final class RedisCommands {
     }
 
     /**
-     * From now on, a key that a script reads is added to the given set, and a key that a script writes is removed from
-     * the set. Null ends that.
+     * From now on, adds each key that a script reads to the given set, and removes each key that a script writes.
+     *
+     * @param read the set; null to note reads no longer
      */
     void noteReads(@Nullable Set<String> read) {
         readLast = read;
@@ -175,7 +179,7 @@ final class RedisCommands {
         return found;
     }
 
-    /** Returns all keys at once, which SCAN may do: its count is only a hint. */
+    /** Returns all keys at once. SCAN may do so, since its count is only a hint. */
     private static Object scan(Keyspace keys, String[] arguments) {
         if (!arguments[1].equals("0")) {
             throw unsupported("a cursor that it did not give");
@@ -209,7 +213,7 @@ final class RedisCommands {
         if (millis > 0 && at < 0) {
             throw new CommandException("ERR invalid expire time in 'pexpire' command");
         }
-        // A key that never expires counts as one that expires after every other.
+        // NEVER is greater than every expiry, so a key that never expires is not changed by GT.
         return flag((!raise || at > keys.expiryMillis(arguments[1])) && keys.expireAt(arguments[1], at));
     }
 

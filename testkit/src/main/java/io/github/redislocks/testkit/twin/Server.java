@@ -18,8 +18,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server behind the clients of one in-memory Redis. It runs one script at a time, and time stands still while it
- * runs.
+ * The server of one in-memory Redis, which several clients share. It runs one script at a time. Time stands still
+ * during a script.
  */
 final class Server {
 
@@ -92,15 +92,15 @@ final class Server {
     /**
      * Runs one script for a client.
      *
-     * @param background the subscriptions of the client if the script runs on its background connection, whose own
-     *     changes are not reported to the client; otherwise null
+     * @param background the subscriptions of the client if the script runs on the client's background connection, whose
+     *     changes are not reported to that client; otherwise null
      */
     Reply run(Call call, CallLog log, @Nullable ClientSubscriptions background) {
         lock.lock();
         begin(null);
         Map<String, String> before = marks();
-        // As CLIENT TRACKING with NOLOOP: the keys that a renewal reads are tracked for its client, which is not
-        // notified of its own changes.
+        // As CLIENT TRACKING with NOLOOP does, track the keys that a renewal reads, but not for changes by the same
+        // client.
         Set<String> read = background != null && call.request().renews() ? new HashSet<>() : null;
         try {
             if (clients < 0) {
@@ -161,7 +161,7 @@ final class Server {
         }
     }
 
-    /** Checks the promise of a fence that ends in a plus sign: nobody holds the lock, and no queue has entries. */
+    /** Checks what a fence with a plus sign at its end promises: nobody holds the lock, and no queue has entries. */
     private void checkFence(Call call, String hold) {
         begin(null);
         String fence = hold + ":fence";
