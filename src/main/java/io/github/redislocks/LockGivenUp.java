@@ -102,8 +102,9 @@ public final class LockGivenUp extends LockEvent {
 
     /**
      * The time from the moment at which another client first asked for the lock until this client had released the
-     * lock; empty if the reason is not {@link Reason#RECALLED}. The time includes the rest of the hold of a thread, and
-     * the release until Redis answered or the release went on in the background.
+     * lock; empty if the reason is not {@link Reason#RECALLED}. If a thread held the lock when the other client asked,
+     * the time includes the rest of that hold. It also includes the release: it ends when Redis has answered or, if
+     * Redis does not answer in time, when the release is left to the background.
      */
     public Optional<Duration> sinceRecall() {
         return Optional.ofNullable(sinceRecall);

@@ -253,7 +253,8 @@ public final class FailoverGuard {
         RedisException failure = redis.runAll(List.of(first), settings.commandTimeoutNanos())
                 .get(0)
                 .failure();
-        // Ignore the failure if another master has just taken over. The check of the new master opens its connection.
+        // If another master has just taken over, ignore the failure: moved() has the new master checked in the
+        // background, and that check opens the new master's connection for background work.
         if (failure != null && redis.serverOf(first.keys().get(0)).equals(server)) {
             throw failure;
         }

@@ -110,10 +110,13 @@ public final class Availability {
         } else {
             boolean busy = failure instanceof RedisException.Unanswered unsent && unsent.busy();
             boolean ranOut = now - sentNanos >= timeoutNanos && timeoutNanos < commandTimeoutNanos;
-            // An unanswered call proves silence only from the last answer to another call on.
+            // If another call was answered after this one was sent, this one proves silence only since that answer.
             long silentSinceNanos = Math.max(sentNanos, answeredNanos);
             (ranOut || busy ? haste : silence).failed(silentSinceNanos, now);
-            // There is no outage if another call was answered since this one was sent, or if this call had little time.
+            // Report an outage only if the call had a connection, and no call was answered since it was sent; and if
+            // its
+            // connection was refused or broke, or the server has been silent for commandTimeout. Failures of calls with
+            // little time do not count as silence.
             boolean isCut = failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
             if (!busy && answeredNanos < sentNanos && (isCut || silence.age(now) >= commandTimeoutNanos)) {
                 observer.away(failure, now - Math.max(silence.age(now), haste.age(now)), now);

@@ -142,7 +142,7 @@ public final class UnavailableMessages {
         return notScanned("The last tokens were not counted", server, triedNanos, cause);
     }
 
-    /** For a list of locks. */
+    /** For a listing of the locks in use, which concerns no single lock. */
     public LockUnavailableException notListed(String server, long triedNanos, RedisException cause) {
         return notScanned("The locks were not listed", server, triedNanos, cause);
     }

@@ -125,7 +125,8 @@ public final class VotePoll extends Poll {
             VotePoll round = new VotePoll(calls, candidate, ballot, greatest, true);
             return new Result(Outcome.of(busy(0)), round, null, false);
         }
-        // The hold before was released if a node that knows its token also knows of its release.
+        // The previous hold was released, not lost, if any of the nodes that report the greatest previous token reports
+        // its release.
         long last =
                 votes.stream().mapToLong(VoteAnswer.Voted::previousToken).max().orElseThrow();
         boolean released = votes.stream().anyMatch(vote -> vote.previousToken() == last && !vote.previousLost());

@@ -81,7 +81,7 @@ public record Call(
         return reply.is(LATE);
     }
 
-    /** The argument at an index, in the form for {@code server}. */
+    /** The argument at an index; if that is the deadline, by the clock of {@code server}. */
     public String argument(int index, String server) {
         return notAfter != null && dated == index ? Long.toString(notAfter.micros(server)) : args.get(index);
     }

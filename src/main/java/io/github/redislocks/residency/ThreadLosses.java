@@ -86,7 +86,9 @@ public final class ThreadLosses {
     void tellUnlocked(@Nullable Usage use) {
         LockLost loss = use == null ? null : use.lossOfUnlocked();
         if (use != null && loss != null) {
-            // Mark the lease's acquisition as announced: the listeners know of the thread's acquisition.
+            // The loss of an unannounced hold is not published, and no acquisition of the lease itself is ever
+            // announced.
+            // The listeners know of the thread's acquisition, so mark the lease as announced.
             use.lease.announced();
             losses.tell(loss, use.lease);
             use.told();

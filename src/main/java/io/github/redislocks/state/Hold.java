@@ -312,10 +312,10 @@ public class Hold extends Leased implements Footprint.Possession {
     }
 
     /**
-     * Ends the renewal, so that the hold ends with its lease.
+     * Ends the renewal if the innermost acquisition asked for it. The hold then ends with its lease.
      *
-     * @param extended whether Redis has just given the lease with which the hold ends; if not, a request that is due,
-     *     such as the confirmation of a grant, is still sent
+     * @param extended whether Redis has just extended that lease, so that no more requests are needed; if false, the
+     *     next planned request, such as the confirmation of a grant, is still sent
      */
     public void fixed(boolean extended) {
         if (renewedFrom == count()) {

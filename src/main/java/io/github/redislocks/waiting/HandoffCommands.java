@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class HandoffCommands {
 
-    /** The pause before replicas are asked again whether they know that a released lock stays taken. */
+    /** The pause before a release by {@code releaseAfter}, which too few replicas have confirmed, is sent again. */
     private static final long UNCONFIRMED_PAUSE_NANOS = 1_000_000_000;
 
     private final Handoff handoff;

@@ -45,7 +45,8 @@ public record Endpoint(String address, IoThreads workers, boolean callersConnect
 
     /**
      * Makes the failure for an error reply. The message starts with the server's text, whose first word identifies the
-     * error. If the request was sent twice, the failure is not a refusal: the earlier copy may have run.
+     * error. If the request was sent twice, the message says so before that text, and the failure is not a refusal: the
+     * earlier copy may have run.
      */
     public RedisException refused(JedisDataException e, String what, boolean resent) {
         String text = e.getMessage() + " (" + address + ", " + what + ")";
