@@ -39,10 +39,7 @@ public final class UnansweredVotes {
 
         /** For each unanswered request: the time until which the node may still give the vote. */
         private final List<Long> underWay = new ArrayList<>(1);
-        /**
-         * The latest such time of requests that have an outcome although a copy of them got no answer; 0 if there is
-         * none.
-         */
+        /** The latest time at which an unanswered copy of an answered request may run; 0 if there is no such copy. */
         private long mayRunUntilNanos;
         /** The last ballot for which the node may have a vote; 0 if there is none. */
         private long ballot;

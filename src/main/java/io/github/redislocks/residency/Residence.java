@@ -69,7 +69,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     private volatile long recalledNanos;
 
     private volatile long keepNanos;
-    /** When the watchdog last had Redis asked for the lease. Used by the watchdog only. */
+    /** When the watchdog last made the client ask Redis about the lease. Used by the watchdog only. */
     private long lookedNanos;
 
     /**
@@ -98,7 +98,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         return keepNanos;
     }
 
-    /** When the watchdog last had Redis asked for the lease. Used by the watchdog only. */
+    /** When the watchdog last made the client ask Redis about the lease. Used by the watchdog only. */
     long lookedNanos() {
         return lookedNanos;
     }
@@ -233,7 +233,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         return new GivingUp(keys, reason, from.acquiredNanos, use == null ? 0 : use.acquisitions(), since);
     }
 
-    /** When the last thread unlocked, or the lease began. */
+    /** When the last thread unlocked; before the first unlock, when the lease was acquired. */
     long unlockedNanos(Hold from) {
         Usage use = usage;
         return use == null ? from.acquiredNanos : Math.max(use.unlockedNanos(), from.acquiredNanos);

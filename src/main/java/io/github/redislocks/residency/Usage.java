@@ -31,7 +31,7 @@ final class Usage {
     private volatile boolean told;
     /** When the last request was sent to which Redis answered that the lease exists. */
     private volatile long confirmedNanos;
-    /** When the last thread unlocked, or the lease began. */
+    /** When the last thread unlocked; before the first unlock, when the lease was acquired. */
     private volatile long unlockedNanos;
 
     Usage(Hold lease) {
@@ -102,7 +102,7 @@ final class Usage {
         UNLOCKED.lazySet(this, now);
     }
 
-    /** When the last thread unlocked, or the lease began. */
+    /** When the last thread unlocked; before the first unlock, when the lease was acquired. */
     long unlockedNanos() {
         return unlockedNanos;
     }
@@ -113,9 +113,10 @@ final class Usage {
     }
 
     /**
-     * The loss that has to be reported although no thread has the lock: another client ended the lease after Redis had
-     * last confirmed it, and a thread unlocked in that time, so the thread may have had the lock when the lease was
-     * ended. Null if that is not so, or if the loss was reported. Call when no thread has a hold under the lease.
+     * The loss of a lease that must be reported although no thread has the lock. This is so if another client ended the
+     * lease, and a thread unlocked after Redis had last confirmed the lease: that thread may have had the lock when the
+     * lease ended. Otherwise null; also null if the loss was reported before. Call when no thread has a hold under the
+     * lease.
      */
     @Nullable
     LockLost lossOfUnlocked() {

@@ -4,8 +4,8 @@
  *
  * <ul>
  *   <li>A <i>residence</i> is the client as the owner of one lock in Redis.
- *   <li>The <i>lease</i> is the residence's hold in Redis, not a length of time. The client <i>gives it up</i> when it
- *       releases it although threads may still want the lock.
+ *   <li>The <i>lease</i> is the residence's hold in Redis, not a length of time. The client <i>gives the lease up</i>
+ *       when it releases the lease.
  *   <li>The <i>turn</i> is the right to use, acquire or release the lease, which one thread at a time has.
  *   <li>A <i>thread hold</i> is a thread's possession of the lock under the lease.
  *   <li>The <i>usage</i> of a lease is what the threads did under it: tokens and unlocks.

@@ -25,10 +25,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.ToLongFunction;
 
-/** A thread of an application, which does one thing after the other with the locks. */
+/** A thread of an application, which does one operation with the locks after the other. */
 final class Caller {
 
-    /** An operation of a caller; all are about equally frequent, but for the last two. */
+    /** An operation of a caller. All operations but the last two are about equally frequent. */
     enum Operation {
         LOCK,
         LOCK_AGAIN,
@@ -57,8 +57,8 @@ final class Caller {
     }
 
     /**
-     * The operations of one schedule: all, or in half of the schedules a few, so that these meet one another often
-     * (swarm testing: Groce, Zhang, Eide, Chen and Regehr, 2012).
+     * Chooses the operations of one schedule: all, or a few in half of the schedules, so that those few often run at
+     * the same time (swarm testing: Groce, Zhang, Eide, Chen and Regehr, 2012).
      */
     static Operation[] some(Seeded random) {
         Operation[] all = Operation.values();
@@ -66,7 +66,7 @@ final class Caller {
             return all;
         }
         Operation[] few = new Operation[random.below(4) + 2];
-        // Any, or neighbours, which have to do with one another.
+        // Choose from all operations, or from neighbours, which are related.
         int first = random.below(all.length);
         int among = random.oneIn(2) ? all.length : few.length + 1;
         for (int i = 0; i < few.length; i++) {
@@ -77,7 +77,7 @@ final class Caller {
 
     private static final long MILLISECOND = 1_000_000;
     private static final long SECOND = 1_000_000_000;
-    /** How much later than its time a timed call may end. */
+    /** How long after its time a timed call may end. */
     private static final long LATE_NANOS = 200 * MILLISECOND;
 
     private final Scenario scenario;
@@ -103,17 +103,17 @@ final class Caller {
         return waitsFor;
     }
 
-    /** The lock under which the caller waits, in a Condition, for a thing of the store; or null. */
+    /** The lock under whose Condition the caller waits for a thing of the store, or null. */
     String needs() {
         return needs;
     }
 
-    /** Since when, by the true time. */
+    /** The true time at which that wait began. */
     long needsSince() {
         return needsSince;
     }
 
-    /** Starts a thread of the same process that gives a thing of the store, unless one is under way. */
+    /** Starts a thread of the same process that puts a thing into the store, unless one is running. */
     void isGiven(String lockName) {
         if (giver == null || !giver.isAlive()) {
             Caller other = new Caller(scenario, client, name + "'s giver", random.another());
@@ -125,7 +125,7 @@ final class Caller {
         attempt(Operation.GIVE_A_THING, () -> give(lock(lockName)));
     }
 
-    /** Whether the process is stopped, for a time or for ever. */
+    /** Whether the process is paused or was killed. */
     boolean isStopped() {
         return world.isPaused(client.number);
     }
@@ -148,7 +148,7 @@ final class Caller {
         void run() throws InterruptedException;
     }
 
-    /** Does something, and says whether the client can be used still. */
+    /** Does the work. Returns whether the client can still be used. */
     private boolean attempt(Operation operation, Work work) {
         try {
             world.event("%s: %s", name, operation);
@@ -175,7 +175,7 @@ final class Caller {
         return true;
     }
 
-    /** Notes, for a picture, that a call begins, or has ended; a call that has had a lock has ended before. */
+    /** Notes, for a picture, that a call begins or has ended. A call that got a lock was noted as ended before. */
     private void log(String kind, String lockName) {
         world.log(client.toString(), name, kind, lockName, 0, "");
     }
@@ -334,7 +334,7 @@ final class Caller {
         }
     }
 
-    /** Waits a moment for somebody to have the lock, more likely for long. */
+    /** Waits a short time until somebody has the lock, preferably somebody who keeps it for long. */
     private void awaitHeld(String lockName, Seeded numbers) {
         sleep(numbers.between(1_000, 300 * MILLISECOND));
         for (int i = 0; i < 20 && scenario.server.isFree(lockName); i++) {
@@ -346,7 +346,7 @@ final class Caller {
         return client.locks.multiLock(List.of(scenario.names.toArray(String[]::new)));
     }
 
-    /** A call that waits for a time. */
+    /** A call with a time limit. */
     private interface Timed {
         boolean call() throws InterruptedException;
     }
@@ -355,7 +355,7 @@ final class Caller {
         long began = world.now();
         long pausedBefore = world.pausedNanos(client.number);
         boolean acquired = call.call();
-        // A thread that is preempted in the midst of it is late by what others took.
+        // A thread that is preempted meanwhile is late by the time of the others.
         long most = wait.toNanos() * 101 / 100 + lateNanos + world.pausedNanos(client.number) - pausedBefore;
         long took = world.now() - began;
         if (took > most) {
@@ -381,7 +381,7 @@ final class Caller {
         }
     }
 
-    /** Waits until a future has ended, for a time, or until an interrupt comes. */
+    /** Waits until a future has completed, for the given time at most, or until an interrupt. */
     private void awaitDone(CompletableFuture<?> future, long nanos) {
         long until = world.now() + nanos;
         while (!future.isDone() && world.now() < until) {
@@ -392,7 +392,7 @@ final class Caller {
         }
     }
 
-    /** Waits until a future has ended, even if an interrupt comes; false if somebody has given the future up. */
+    /** Waits until a future has completed, in spite of interrupts. Returns false if the future was cancelled. */
     private static boolean isAcquired(CompletableFuture<?> future) {
         try {
             future.join();
@@ -409,7 +409,7 @@ final class Caller {
         }
     }
 
-    /** As {@code orTimeout}, by a thread that the simulation runs. */
+    /** Does what {@code orTimeout} does, on a thread of the simulation. */
     private void failLater(CompletableFuture<?> future, Duration wait) {
         scenario.start(client, name + "'s timer", () -> {
             sleep(wait.toNanos());
@@ -417,7 +417,7 @@ final class Caller {
         });
     }
 
-    /** Works under a lock without a thread that waits, and gives up in some schedules. */
+    /** Works under a lock that is acquired without a waiting thread. Gives the acquisition up in some schedules. */
     private void withLockAsync(String lockName, Seeded numbers) {
         long work = numbers.between(1_000, 500 * MILLISECOND);
         CompletableFuture<Boolean> future = client.locks.reentrantLock(lockName).callWithHandleAsync(held -> {
@@ -437,7 +437,7 @@ final class Caller {
         isAcquired(future);
     }
 
-    /** Works under a lock, and has to be interrupted soon if that is lost. */
+    /** Works under a lock. If the lock is lost, the thread must be interrupted soon. */
     private void runInterruptedByLoss(String lockName, Seeded numbers) throws InterruptedException {
         LockOptions options = LockOptions.defaults();
         waitsFor = lockName;
@@ -474,7 +474,7 @@ final class Caller {
         boolean held = true;
         try {
             int use = numbers.below(10);
-            // A quorum has no Conditions.
+            // On a quorum, replace the uses of Conditions, which a quorum does not support.
             switch (scenario.server.isQuorum() && (use == 6 || use == 7) ? 8 : use) {
                 case 0 -> sleep(numbers.between(SECOND, 6 * SECOND));
                 case 1, 2 -> sleep(numbers.between(MILLISECOND, 300 * MILLISECOND));
@@ -513,7 +513,7 @@ final class Caller {
     }
 
     /**
-     * Gives a possession up in a Condition, and gets it back, unless an exception says that it is not held any more.
+     * Waits in a Condition: the possession ends, and begins again unless an exception says that the lock is not held.
      */
     private void await(FencedLock lock, Ledger.Possession possession, Work waiting) throws InterruptedException {
         client.events.awaits();
@@ -524,7 +524,7 @@ final class Caller {
             scenario.ledger.cameBack(possession, isHeldOnce(lock), lock::fencingToken);
             throw e;
         } catch (Throwable e) {
-            // A close that has begun ends the hold in a moment.
+            // If a close has begun, the hold is about to end.
             if (lock.isHeldByCurrentThread() && !client.locks.isClosed()) {
                 world.fail(name + ": an await threw, and the lock is held: " + text(e));
             }
@@ -534,8 +534,8 @@ final class Caller {
     }
 
     /**
-     * Takes a thing of the store, and waits for one as long as there is none, or for a time. A caller whose time is
-     * over got no signal, and leaves the things to others.
+     * Takes a thing from the store. While the store is empty, waits for a signal, for the given time at most. A caller
+     * whose time is over without a signal leaves the things to others.
      */
     private void waitForAThing(FencedLock lock, long mostNanos) throws InterruptedException {
         String lockName = lock.getName();
@@ -561,7 +561,7 @@ final class Caller {
                 needs = null;
                 held = true;
             }
-            // Also if the time was over: the signal may have come before.
+            // Look into the store even if the time was over: the signal may have come before.
             if (!scenario.store.isEmpty(lockName)) {
                 scenario.store.take(lockName);
             }
@@ -576,7 +576,7 @@ final class Caller {
         }
     }
 
-    /** Puts a thing into the store, and tells one that waits for it. */
+    /** Puts a thing into the store, and signals one caller that waits for it. */
     private void give(FencedLock lock) {
         waitsFor = lock.getName();
         lock.lock();
@@ -597,7 +597,7 @@ final class Caller {
         }
     }
 
-    /** Runs for leader for a time. Once that is closed in time, nothing of it goes on. */
+    /** Is a candidate for leader for some time. After a close that ends in time, no work of the candidate goes on. */
     private void lead(String lockName, Seeded numbers) {
         Seeded terms = numbers.another();
         AtomicInteger working = new AtomicInteger();
@@ -690,14 +690,14 @@ final class Caller {
         }
     }
 
-    /** Notes the possessions of several locks. */
+    /** Notes that the caller has acquired several locks. */
     private List<Ledger.Possession> got(BooleanSupplier isHeld, ToLongFunction<String> token) {
         return scenario.names.stream()
                 .map(each -> scenario.ledger.acquired(each, name, client, isHeld, () -> token.applyAsLong(each)))
                 .toList();
     }
 
-    /** Sleeps for a time of this client, even if it is interrupted. */
+    /** Sleeps for a time by this client's clock, in spite of interrupts. */
     private static void sleep(long nanos) {
         boolean interrupted = false;
         long until = Simulated.nanoTime() + nanos;

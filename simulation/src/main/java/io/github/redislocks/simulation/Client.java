@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** A client: the threads of its JVM, its connection, and its holds as its callers know them. */
+/** A client: the threads of its JVM, its connection, and its holds as the callers know them. */
 final class Client {
 
     private static final Clock CLOCK = new Clock() {
@@ -37,7 +37,7 @@ final class Client {
     private static final Duration LEASE = Duration.ofSeconds(2);
     private static final Duration TIMEOUT = Duration.ofMillis(300);
     private static final Duration RETRY_FOR = Duration.ofSeconds(2);
-    /** No lease that callers name is longer. */
+    /** At least as long as the longest lease of a caller. */
     private static final Duration RESTART_DELAY = Duration.ofSeconds(3);
 
     final int number;
@@ -46,15 +46,15 @@ final class Client {
     private final World world;
     private final LockClient parts;
     private final List<Thread> threads = new ArrayList<>();
-    /** The holds that were not valid any more when the simulation last looked. */
+    /** The holds that were no longer valid when the simulation last looked. */
     private final List<Hold> over = new ArrayList<>();
 
-    /** Since when the subscription has been open, as far as the simulation has seen. */
+    /** When the simulation first saw the present subscription open. */
     private long listensSince = Long.MAX_VALUE;
 
     private boolean closed;
 
-    /** Makes a client; a thread of that client has to do it. */
+    /** Makes a client. Must be called by a thread of that client. */
     Client(Scenario scenario, int number, List<Fault> plan, Options options, Seeded random, Runnable onKill) {
         World world = scenario.world;
         Server server = scenario.server;
@@ -105,7 +105,7 @@ final class Client {
         this.parts = access.engine(locks);
     }
 
-    /** How all clients of a schedule are made. */
+    /** The settings of all clients of a schedule. */
     record Options(
             int nodes,
             boolean fair,
@@ -131,7 +131,7 @@ final class Client {
         return thread;
     }
 
-    /** Closes the client. Until the time is over, its holders may go on. */
+    /** Closes the client. Holders may go on until the time is over. */
     void close(Duration drain) {
         events.drainsUntil(world.now(number) + drain.toNanos());
         locks.close(drain);
@@ -147,12 +147,14 @@ final class Client {
         return closed;
     }
 
-    /** Whether a thread of the library still lives. */
+    /** Whether a thread of the client's library is still alive. */
     boolean hasThreads() {
         return threads.stream().anyMatch(Thread::isAlive);
     }
 
-    /** Names the entries that this client still has in memory once none of its threads uses a lock; empty if none. */
+    /**
+     * Names what this client still has in memory although none of its threads uses a lock; empty if there is nothing.
+     */
     String left() {
         StringBuilder left = new StringBuilder();
         for (Hold hold : parts.holds.all()) {
@@ -172,15 +174,16 @@ final class Client {
         return left.isEmpty() ? "" : "c" + number + " has" + left;
     }
 
-    /** Adds the holds in Redis that this client takes for valid, by its own clock. No hold may be valid again. */
+    /** Adds the holds in Redis that are valid by this client's own clock. Fails if a hold has become valid again. */
     void addValid(List<Hold> all) {
-        // Asked after each step, and mostly there is none.
+        // This runs after each step, and usually there is no hold.
         if (parts.holds.all().isEmpty()) {
             return;
         }
         for (Hold hold : parts.holds.all()) {
             boolean again = isOver(hold);
-            // After the line above: the calling thread may stand still anywhere here, and an older time proves nothing.
+            // Read the clock after isOver(): the calling thread may be preempted anywhere here, and an older time
+            // proves nothing.
             long now = world.now(number);
             if (hold.isValid(now)) {
                 all.add(hold);
@@ -205,7 +208,7 @@ final class Client {
         return false;
     }
 
-    /** Notes whether the subscription is open by which Redis sends messages to this client. */
+    /** Notes whether this client's subscription is open. */
     void looked() {
         if (!parts.mailbox.isOpen()) {
             listensSince = Long.MAX_VALUE;
@@ -214,17 +217,17 @@ final class Client {
         }
     }
 
-    /** Whether the subscription was open before a time by the clock of this client, and has been since. */
+    /** Whether the subscription has been open since the given time of this client's clock, or longer. */
     boolean hasListenedSince(long nanos) {
         return listensSince < nanos;
     }
 
-    /** Whether the owner of a lock is of this client. */
+    /** Whether an owner belongs to this client. */
     boolean isOwner(String owner) {
         return owner.startsWith(parts.id + ":");
     }
 
-    /** Whether the client knows of an attempt that has the lock in Redis, or is about to end something there. */
+    /** Whether the client knows the attempt that has the lock in Redis, or is about to end it there. */
     boolean knows(long attempt) {
         if (parts.attempts.get(attempt) != null
                 || parts.watchdog.commands().iterator().hasNext()) {

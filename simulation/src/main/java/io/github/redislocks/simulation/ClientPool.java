@@ -6,8 +6,8 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The scheduler of the virtual threads of one client. A {@code ForkJoinPool}, since JDK 25 has such a pool also keep
- * the timers of threads that park for a time; but it never starts a thread.
+ * The scheduler of one client's virtual threads. It is a {@code ForkJoinPool}, since JDK 25 needs such a pool for the
+ * timers of threads that park with a time limit. It never starts a thread.
  */
 final class ClientPool extends ForkJoinPool {
 

@@ -6,31 +6,35 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Which part of the library was interrupted in the midst of which other part, how often, over all schedules of a JVM.
+ * Counts, for each pair of parts of the library, how often a thread in one part was preempted and a thread in the other
+ * part ran next. Counts over all schedules of a JVM.
  */
 final class Coverage {
 
     private static final int NOWHERE = -1;
 
-    /** By the part that was left and the part that ran then. The library is loaded before the first schedule. */
+    /**
+     * The counts, by the part of the preempted thread and the part that ran next. The library is loaded before the
+     * first schedule.
+     */
     private final long[][] pairs = new long[Places.count()][Places.count()];
 
     private int last = NOWHERE;
     private int left = NOWHERE;
 
-    /** A schedule begins. */
+    /** Notes that a schedule begins. */
     void begins() {
         last = NOWHERE;
         left = NOWHERE;
     }
 
-    /** Another thread runs. */
+    /** Notes that another thread runs. */
     void switched() {
         left = last;
         last = NOWHERE;
     }
 
-    /** The running thread is in a part. */
+    /** Notes that the running thread is in a part. */
     void reached(int place) {
         if (left != NOWHERE) {
             pairs[left][place]++;
@@ -39,7 +43,10 @@ final class Coverage {
         last = place;
     }
 
-    /** The table room x room: how often a thread of the column went on after one of the row was left in its midst. */
+    /**
+     * The table of rooms: how often a thread in the room of the column ran after a thread in the room of the row was
+     * preempted.
+     */
     String table() {
         TreeSet<String> rooms = new TreeSet<>();
         Map<String, TreeMap<String, Long>> counts = new TreeMap<>();

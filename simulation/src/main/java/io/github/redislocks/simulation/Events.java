@@ -14,7 +14,7 @@ import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 
-/** The listener of one client: each possession is acquired first, and then released or lost, once. */
+/** The listener of one client. Checks that each possession is acquired once, and then released or lost once. */
 final class Events implements LockListener {
 
     /** The last event of a possession. */
@@ -43,8 +43,8 @@ final class Events implements LockListener {
     /**
      * Makes a listener.
      *
-     * @param mayLose of which locks Redis may lose a hold
-     * @param mayRepeatTokens whether a token, and so the name of a possession, may be given out again
+     * @param mayLose whether Redis may lose a hold of a lock
+     * @param mayRepeatTokens whether a token of a lock, and so the name of a possession, may be given twice
      */
     Events(
             World world,
@@ -66,7 +66,10 @@ final class Events implements LockListener {
         this.slow = slow;
     }
 
-    /** From now on calls are refused, and holders may go on until a time by the client's clock. */
+    /**
+     * Notes that the client refuses calls from now on, and that holders may go on until the given time of the client's
+     * clock.
+     */
     void drainsUntil(long nanos) {
         drainsUntil = nanos;
     }
@@ -146,7 +149,7 @@ final class Events implements LockListener {
         slowly();
     }
 
-    /** Some listeners are slow, on a thread that does nothing else. */
+    /** Makes the thread of the listeners slow in some schedules. */
     private void slowly() {
         if (slow && random.oneIn(3)) {
             LockSupport.parkNanos(random.between(1_000_000, 50_000_000));
@@ -156,7 +159,7 @@ final class Events implements LockListener {
     private void told(String name, long token, State next) {
         String possession = name + "/" + token;
         State before = possessions.put(possession, next);
-        // A hold that came back from a Condition has another token, and nobody hears that it begins.
+        // A hold after a wait in a Condition has another token, and no event reports its beginning.
         boolean ends = mayHearLate(before, next) || before == State.ACQUIRED || before == null && awaits;
         boolean begins = before == null || before != State.ACQUIRED && mayRepeatTokens.test(name);
         boolean expected = next == State.ACQUIRED ? begins : ends;
@@ -166,7 +169,8 @@ final class Events implements LockListener {
     }
 
     /**
-     * Whether a listener may hear this after that: a kept lock may be found to be lost after a thread has unlocked it.
+     * Whether the event {@code next} may follow {@code before}: a kept lock may be found to be lost after a thread has
+     * unlocked it.
      */
     boolean mayHearLate(State before, State next) {
         return resident && before == State.RELEASED && next == State.LOST;
@@ -177,12 +181,12 @@ final class Events implements LockListener {
         return possessions.get(name + "/" + token);
     }
 
-    /** From now on some possessions begin, or end, in a Condition, which no listener hears. */
+    /** Notes that, from now on, some possessions begin or end in a Condition, without an event. */
     void awaits() {
         awaits = true;
     }
 
-    /** All that began has to have ended, once the client is closed. */
+    /** Checks that all possessions have ended. Call when the client is closed. */
     void checkEnded() {
         possessions.forEach((possession, state) -> {
             if (state == State.ACQUIRED && !awaits) {

@@ -7,12 +7,13 @@ import java.util.List;
 /**
  * A fault, planned before the schedule starts, so that shrinking a failure can leave it out.
  *
- * @param number its place in the plan
- * @param client whose request or message meets it
- * @param node at which of the masters of a quorum
- * @param script the name of the script of that request; empty: any; or the part of the library in which a thread stands
- * @param nth the how-manyth such request, message or point meets it, from 0
- * @param nanos how much later, or for how long
+ * @param number the fault's position in the plan
+ * @param client the client whose request or message meets the fault
+ * @param node the master of a quorum at which this happens
+ * @param script the name of that request's script, empty for any script; or the part of the library in which a thread
+ *     stands
+ * @param nth the number, from 0, of the request, message or point that meets the fault
+ * @param nanos the delay, or the duration
  */
 record Fault(int number, Kind kind, int client, int node, String script, int nth, long nanos) {
 
@@ -30,16 +31,19 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
         BREAK_SUBSCRIPTION,
         HALF_OPEN_SUBSCRIPTION,
         PAUSE_CLIENT,
-        /** A thread stands at a point of one part of the library where threads may be preempted. */
+        /** A thread stands for some time at a preemption point of one part of the library. */
         STALL_THREAD,
         KILL_CLIENT,
-        /** From here on the address of a master leads to another one of the quorum. */
+        /** The address of a master leads to another master of the quorum from now on. */
         MOVE_ADDRESS,
         PAUSE_SERVER,
         RESTART,
         FILL_MEMORY,
         CLOCK_BACK,
-        /** Exclusion is not promised then to holds that were there before. As of the next two, but for a quorum. */
+        /**
+         * After this fault, exclusion is not promised to earlier holds. The same is true for the next two faults,
+         * except on a quorum.
+         */
         CLOCK_FORWARD,
         FLUSH,
         RESTART_EMPTY;
@@ -58,12 +62,12 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
         }
     }
 
-    /** So many requests a client sends to a server before it is made. */
+    /** The number of requests that a client sends to a server before the client is made. */
     private static final int CONNECTING = 4;
 
     private static final long MILLISECOND = 1_000_000;
     private static final long SECOND = 1_000_000_000;
-    /** Aimed at, since little else meets them: renewals, hand-overs and give-ups. */
+    /** The scripts at which faults are aimed, since few other faults meet them: renewals, hand-offs and leaves. */
     private static final String[] TARGETS = {
         "",
         "",
@@ -84,7 +88,7 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
         "subscribe"
     };
 
-    /** The parts in which threads of the library meet. */
+    /** The parts of the library in which threads meet. */
     private static final List<String> PARTS = Places.names()
             .filter(name -> name.matches("(state|waiting|lease|engine|client|handles|several)/.*"))
             .sorted()
@@ -92,7 +96,7 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
 
     private static final String[] QUORUM_TARGETS = {"", "", "", "vote", "withdraw", "check"};
 
-    /** Whether all clients meet it. */
+    /** Whether all clients meet the fault. */
     boolean isOfServer() {
         return kind.compareTo(Kind.PAUSE_SERVER) >= 0;
     }
@@ -101,13 +105,13 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
     static List<Fault> plan(long seed, int clients, boolean quorum) {
         Seeded random = new Seeded(seed * 31 + 7);
         List<Fault> plan = new ArrayList<>();
-        // Many checks hold without faults only.
+        // Plan no faults in a fifth of the schedules: many checks run only without faults.
         int count = random.oneIn(5) ? 0 : random.below(8);
         boolean maybeUnsafe = random.oneIn(6);
         boolean stalls = random.oneIn(3);
         Kind[] kinds = some(random);
         while (plan.size() < count) {
-            // A few kinds may be none that is allowed.
+            // Sometimes choose from all kinds: none of the few kinds may be allowed.
             Kind kind =
                     stalls && random.oneIn(2) ? Kind.STALL_THREAD : random.of(random.oneIn(8) ? Kind.values() : kinds);
             Fault fault = fault(plan.size(), kind, random, clients, quorum ? QUORUM_TARGETS : TARGETS);
@@ -118,7 +122,7 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
         return plan;
     }
 
-    /** All kinds, or in half of the schedules a few. */
+    /** Chooses all kinds of faults, or a few in half of the schedules. */
     private static Kind[] some(Seeded random) {
         Kind[] all = Kind.values();
         return random.oneIn(2) ? all : new Kind[] {random.of(all), random.of(all), random.of(all)};
@@ -126,7 +130,7 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
 
     private static Fault fault(int number, Kind kind, Seeded random, int clients, String[] targets) {
         if (kind == Kind.STALL_THREAD) {
-            // Some parts come to thousands of points in a schedule, others to few.
+            // Some parts pass thousands of points in a schedule, others only a few.
             int most = 1 << random.below(11);
             return new Fault(
                     number,
@@ -140,7 +144,7 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
         String script = kind.isOfMessages() || kind == Kind.MOVE_ADDRESS ? "" : random.of(targets);
         int nth = random.below(script.isEmpty() ? 60 : 8);
         if (kind == Kind.MOVE_ADDRESS) {
-            // A client that is made refuses two addresses of one server.
+            // Not before the client is made: while it is made, it refuses two addresses of one server.
             nth += CONNECTING;
         }
         return new Fault(number, kind, random.below(clients), random.below(5), script, nth, nanos(kind, random));
@@ -154,7 +158,7 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
                 random.oneIn(2)
                         ? random.between(MILLISECOND, 250 * MILLISECOND)
                         : random.between(300 * MILLISECOND, 5 * SECOND);
-            // A moment in which others go on, or longer than a lease.
+            // A short time in which other threads go on, or a time longer than a lease.
             case STALL_THREAD ->
                 random.oneIn(2)
                         ? random.between(MILLISECOND / 10, 200 * MILLISECOND)

@@ -9,7 +9,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import jdk.internal.misc.Unsafe;
 
-/** Uses internals of JDK 25: virtual threads on a custom scheduler, and the state that each schedule resets. */
+/**
+ * Uses internals of JDK 25: makes virtual threads on a custom scheduler, and resets state of the JDK before each
+ * schedule.
+ */
 final class Jdk {
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
@@ -48,7 +51,7 @@ final class Jdk {
         return field;
     }
 
-    /** Sets back what earlier schedules of this JVM have counted. */
+    /** Resets the counters that earlier schedules of this JVM have changed. */
     static void reset(Seeded random) {
         SEEDER.set(random.next());
         PROBES.set(0);
@@ -56,13 +59,13 @@ final class Jdk {
         UNSAFE.putLong(null, NEXT_THREAD_ID, 1_000_000L);
     }
 
-    /** Makes a virtual thread that this executor schedules. */
+    /** Makes a virtual thread that the given executor schedules. */
     static Thread thread(Executor scheduler, String name, Runnable work, Seeded random) {
         try {
             Thread thread = ((Thread.Builder.OfVirtual) BUILDER.newInstance(scheduler))
                     .name(name)
                     .unstarted(work);
-            // Not from the JDK's own source, from which other threads of the JVM draw too.
+            // Set the seeds of the thread: other threads of the JVM also draw from the JDK's own source.
             UNSAFE.putLong(thread, UNSAFE.objectFieldOffset(Thread.class, "threadLocalRandomSeed"), random.next());
             UNSAFE.putInt(
                     thread, UNSAFE.objectFieldOffset(Thread.class, "threadLocalRandomProbe"), (int) random.next() | 1);
@@ -76,12 +79,12 @@ final class Jdk {
         }
     }
 
-    /** The task by which its scheduler continues this virtual thread. */
+    /** The task by which the scheduler continues a virtual thread. */
     static Object continuation(Thread thread) {
         return get(CONTINUATION, thread);
     }
 
-    /** As {@link #continuation}, of a task that was made of it. */
+    /** The task from which the given task was made. */
     static Object continuation(ForkJoinTask<?> task) {
         return ADAPTED.getDeclaringClass().isInstance(task) ? get(ADAPTED, task) : task;
     }

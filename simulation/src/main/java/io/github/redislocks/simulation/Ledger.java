@@ -9,19 +9,22 @@ import java.util.Map;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
-/** Records what the callers of all clients do under the locks, and checks exclusion and tokens as callers see them. */
+/** Records what the callers of all clients do under the locks. Checks exclusion and tokens as the callers see them. */
 final class Ledger {
 
-    /** A hold of a lock, as its caller knows it. */
+    /** A hold of a lock, as the caller knows it. */
     static final class Possession {
         private final String name;
         private final String by;
         private final Client client;
         private long sinceNanos;
         private long token;
-        /** How the last call of the caller ended the possession; null if none did. */
+        /** How the caller's last call ended the possession; null if no call did. */
         private Events.State end;
-        /** Whether the caller has asked its handle for the news of a loss, and whether that has come. */
+        /**
+         * Whether the caller has called {@code lost()} of its handle, and, in the next field, whether the loss was
+         * reported.
+         */
         private boolean asked;
 
         private boolean reportedLost;
@@ -32,12 +35,12 @@ final class Ledger {
             this.client = client;
         }
 
-        /** Notes that the caller has asked its handle for the news of a loss. */
+        /** Notes that the caller has called {@code lost()} of its handle. */
         void asksForLoss() {
             asked = true;
         }
 
-        /** Notes that the news of the loss has come. */
+        /** Notes that the handle has reported the loss. */
         void reportsLoss() {
             reportedLost = true;
         }
@@ -45,7 +48,7 @@ final class Ledger {
 
     private record Retained(long token, long next) {}
 
-    /** Redis counts the lives of keys in milliseconds. */
+    /** A tolerance, since Redis counts the time to live of keys in milliseconds. */
     private static final long ROUNDED_MICROS = 2_000;
 
     private final World world;
@@ -53,7 +56,7 @@ final class Ledger {
     private final List<Possession> all = new ArrayList<>();
     private final Map<String, Possession> latest = new HashMap<>();
     private final Map<String, Long> lastToken = new HashMap<>();
-    /** The last hold of each lock of which the handle lets the lock stay taken, and the first token thereafter. */
+    /** For each lock, the last hold that was released by {@code releaseAfter}, and the first token after it. */
     private final Map<String, Retained> retained = new HashMap<>();
 
     private int acquired;
@@ -63,7 +66,7 @@ final class Ledger {
         this.server = server;
     }
 
-    /** A caller has acquired a lock; its token counts if it holds the lock still. */
+    /** Notes that a caller has acquired a lock. The token counts if the caller still holds the lock. */
     Possession acquired(String name, String by, Client client, BooleanSupplier isHeld, LongSupplier token) {
         Possession possession = new Possession(name, by, client);
         all.add(possession);
@@ -71,7 +74,7 @@ final class Ledger {
         return possession;
     }
 
-    /** A caller has the lock again that it gave up in a Condition, with another token. */
+    /** Notes that a caller has the lock again after a wait in a Condition, with another token. */
     void cameBack(Possession possession, BooleanSupplier isHeld, LongSupplier token) {
         atOnce(() -> {
             acquired++;
@@ -79,7 +82,7 @@ final class Ledger {
             possession.token = 0;
             if (isHeld.getAsBoolean()) {
                 possession.token = token.getAsLong();
-                // Else it was not given up: an interrupt came first.
+                // With the same token, the lock was not given up: an interrupt came first.
                 if (possession.token != before) {
                     possession.sinceNanos = world.now();
                     latest.put(possession.name, possession);
@@ -91,13 +94,16 @@ final class Ledger {
         });
     }
 
-    /** Notes that a caller has released a possession, or was notified then of its loss. */
+    /** Notes that a caller has released a possession, or that the release has reported its loss. */
     void ended(Possession possession, boolean released) {
         possession.end = released ? Events.State.RELEASED : Events.State.LOST;
         log(possession, released ? "FREED" : "LOST");
     }
 
-    /** Notes that a released lock has to stay taken until a time after Redis gave it, which its token tells. */
+    /**
+     * Notes that a released lock has to stay taken for the given time after its grant. The token contains the time of
+     * the grant.
+     */
     void retains(Possession possession, Duration least) {
         if (possession.token != 0) {
             long next = possession.token + least.toNanos() / 1000 - ROUNDED_MICROS;
@@ -125,7 +131,7 @@ final class Ledger {
         }
     }
 
-    /** A caller is about to release: if it still holds the lock, nobody else may have come to it. */
+    /** Called before a release. Checks that nobody else got the lock if the caller still holds it. */
     void leaves(Possession possession, BooleanSupplier isHeld) {
         atOnce(() -> {
             log(possession, "OUT");
@@ -143,7 +149,9 @@ final class Ledger {
         });
     }
 
-    /** Callers, listeners and handles have to agree on the end of each possession, once all clients are closed. */
+    /**
+     * Checks that callers, listeners and handles agree on the end of each possession. Call when all clients are closed.
+     */
     void checkTold() {
         for (Possession each : all) {
             if (each.token != 0 && each.client.isClosed() && !server.mayRepeatTokens(each.name)) {
@@ -168,7 +176,7 @@ final class Ledger {
         T look();
     }
 
-    /** Looks without being preempted. */
+    /** Returns what {@code looking} finds, without a preemption meanwhile. */
     private static <T> T atOnce(Looking<T> looking) {
         Simulated.mask();
         try {

@@ -23,9 +23,9 @@ public final class Main {
     private static final int CALLERS = Integer.getInteger("simulation.callers", 2);
     private static final long LIMIT_NANOS = 300_000_000_000L;
     private static final int[] PREEMPT_ONE_IN = {0, 200, 40, 10};
-    /** A collection clears weak references, so none may come inside of a schedule. */
+    /** The garbage is collected between schedules: a collection inside a schedule would clear weak references. */
     private static final long COLLECT_BYTES = 250_000_000;
-    /** The first failures are printed whole. */
+    /** The number of failures that are printed completely. */
     private static final int PRINTED = 10;
 
     private static Coverage coverage;
@@ -68,13 +68,13 @@ public final class Main {
         System.exit(failed ? 1 : 0);
     }
 
-    /** Loads all classes now: one that is loaded in the midst of a schedule would pin its thread. */
+    /** Loads all classes now: loading a class inside a schedule would pin its thread. */
     private static void loadLibrary() throws IOException {
         loadAll(RedisLocks.class, ".*");
         loadAll(InMemoryRedis.class, "testkit/.*");
     }
 
-    /** Loads the classes whose names match, of the jar that has this class. */
+    /** Loads the classes with matching names from the jar of the given class. */
     private static void loadAll(Class<?> one, String names) throws IOException {
         String jar = one.getProtectionDomain().getCodeSource().getLocation().getPath();
         Pattern name = Pattern.compile("io/github/redislocks/" + names + "\\.class");
@@ -91,7 +91,7 @@ public final class Main {
         try {
             Class.forName(name);
         } catch (ClassNotFoundException | LinkageError optional) {
-            // What JUnit calls, which is not here.
+            // Ignored: the class needs JUnit, which is not on the class path.
         }
     }
 
@@ -145,7 +145,7 @@ public final class Main {
         return !failures.isEmpty() || foreign > 0;
     }
 
-    /** Prints a line for each seed, for comparison with another JVM and another order. */
+    /** Prints a line for each seed, to compare it with another JVM and another order of the seeds. */
     private static boolean hashes(long first, int count, boolean down) {
         for (int i = 0; i < count; i++) {
             long seed = first + (down ? count - 1 - i : i);
@@ -154,7 +154,7 @@ public final class Main {
         return false;
     }
 
-    /** Runs one schedule after the other until one fails, up to the one of the given seed. */
+    /** Runs one schedule after the other until one fails, up to the given seed. */
     private static boolean until(long most) {
         for (long seed = 1; seed <= most; seed++) {
             Result result = run(input(seed), null);
@@ -178,7 +178,10 @@ public final class Main {
         }
     }
 
-    /** Leaves out, one after the other, what a failure does not need. */
+    /**
+     * Shrinks a failure: leaves out, one after the other, the faults, operations and callers that the failure does not
+     * need.
+     */
     private static boolean shrink(Scenario.Input whole) {
         Result smallest = run(whole, null);
         if (!smallest.failed()) {

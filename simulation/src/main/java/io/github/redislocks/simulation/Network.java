@@ -14,10 +14,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** The way of one client's requests and messages to the server and back, with its faults. */
+/** The network between one client and the server, with the faults of requests and messages. */
 final class Network implements Redis {
 
-    /** The client whose threads are the network itself. It is never paused. */
+    /** The number of the client whose threads are the network itself. That client is never paused. */
     static final int NOBODY = World.CLIENTS - 1;
 
     private static final String[] REFUSALS = {
@@ -32,11 +32,11 @@ final class Network implements Redis {
         "TRYAGAIN Multiple keys request during rehashing of slot",
         "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)",
         "ERR max number of clients reached",
-        // No call repeats it.
+        // No call repeats a request after this error.
         "NOPERM User app has no permissions to run the 'evalsha' command"
     };
 
-    /** More than a timeout and what the estimate of the server's time may be wrong by. */
+    /** More than a timeout plus the error of the estimated server time. */
     private static final long DATE_MICROS = 1_000_000;
 
     private final World world;
@@ -46,7 +46,7 @@ final class Network implements Redis {
     private final boolean isWithoutFaults;
     private final List<Fault> faults;
     private final Seeded random;
-    /** How many requests with each script there were; empty: of all. */
+    /** The number of requests with each script; the empty name has the number of all requests. */
     private final Map<String, Integer> requests = new HashMap<>();
 
     private InMemoryRedis redis;
@@ -54,7 +54,7 @@ final class Network implements Redis {
     private boolean silent;
     private Runnable onKill = () -> {};
 
-    /** The way to one of the nodes. */
+    /** Makes the network between a client and one node. */
     Network(World world, Server server, int number, int client, List<Fault> plan, Seeded random) {
         this.world = world;
         this.server = server;
@@ -72,7 +72,7 @@ final class Network implements Redis {
         redis = next.connect();
     }
 
-    /** Runs this action when the client is killed. */
+    /** Sets an action for the moment at which the client is killed. */
     void onKill(Runnable action) {
         onKill = action;
     }
@@ -81,7 +81,7 @@ final class Network implements Redis {
         return world.now(client);
     }
 
-    /** Waits as a thread that reads a socket. */
+    /** Waits like a thread that reads a socket. */
     private void travel(long nanos) {
         world.stand(client, nanos);
     }
@@ -117,7 +117,7 @@ final class Network implements Redis {
                 onKill.run();
                 redis.dropSubscriptions();
                 world.kill(client);
-                // Never goes on.
+                // Does not return: the client was killed.
                 travel(1);
             }
             case BREAK_SUBSCRIPTION -> redis.dropSubscriptions();
@@ -170,7 +170,7 @@ final class Network implements Redis {
         return reply;
     }
 
-    /** The server does one thing after the other: no thread stops in the midst of it. */
+    /** Runs work of the server without a preemption: the server does one thing after the other. */
     private <T> T run(String what, Supplier<T> work) {
         node.begins();
         Simulated.mask();
@@ -209,7 +209,10 @@ final class Network implements Redis {
                 () -> node.runLate(redis, call, sent));
     }
 
-    /** A call as it is sent. Its date is not far from the time by the server's clock, unless that is not known yet. */
+    /**
+     * Returns a call as it is sent, with its deadline. Fails if the deadline is far from the server's time, unless the
+     * client does not know that time yet.
+     */
     private Call dated(Call call) {
         Call sent = InMemoryRedis.at(call, address());
         if (call.notAfter() != null && isWithoutFaults) {

@@ -10,20 +10,20 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
-/** One Redis: the in-memory server of the test kit, its clock, and what was seen there. */
+/** One Redis: the in-memory server of the test kit, its clock, and what the simulation has seen there. */
 final class Node {
 
-    /** A master of a quorum that has just started gives no vote for a time. */
+    /** The uptime at the start of a schedule: a master of a quorum that has just started would give no vote. */
     private static final long UPTIME_MILLIS = 3_600_000;
 
-    /** The index of the date among the arguments of a vote. */
+    /** The index of the deadline in the arguments of a vote. */
     private static final int VOTE_DATE = 4;
 
     final InMemoryRedis redis;
     private final World world;
     private final List<String> names;
     private final List<InMemoryRedis> clients = new ArrayList<>();
-    /** Until when each lock has, or had, an owner here, by the true time. */
+    /** The true time until which each lock has, or had, an owner on this node. */
     private final Map<String, Long> ownedUntil = new HashMap<>();
 
     private long pausedUntil;
@@ -39,17 +39,17 @@ final class Node {
         step(UPTIME_MILLIS * 1_000_000);
     }
 
-    /** The time by its clock, in microseconds. */
+    /** The time by the node's clock, in microseconds. */
     long micros() {
         return World.START_MICROS + world.now() / 1000 + steppedMicros;
     }
 
-    /** For how long from now it does not answer. */
+    /** For how long from now the node does not answer. */
     long pausedNanos() {
         return Math.max(0, pausedUntil - world.now());
     }
 
-    /** Whether it refuses connections. */
+    /** Whether the node refuses connections. */
     boolean isDown() {
         return downUntil > world.now();
     }
@@ -62,7 +62,7 @@ final class Node {
         return client;
     }
 
-    /** Is away for a time, and comes back as another process that has all data. */
+    /** Makes the node unavailable for some time. It comes back as another process with all data. */
     void restart(long nanos) {
         clients.forEach(InMemoryRedis::dropSubscriptions);
         redis.promoteReplica(true);
@@ -83,12 +83,12 @@ final class Node {
         steppedMicros += millis * 1000;
     }
 
-    /** A request is about to run. */
+    /** Notes that a request is about to run. */
     void begins() {
         redis.full(world.now() < fullUntil);
     }
 
-    /** A request has run, in a schedule without faults: sees who owns what. */
+    /** Notes the owners of the locks after a request, in a schedule without faults. */
     void look() {
         for (String name : names) {
             String key = Server.lockKey(name);
@@ -98,12 +98,12 @@ final class Node {
         }
     }
 
-    /** Until when, as far as was seen, a lock had an owner. */
+    /** Until when a lock had an owner, as far as the simulation has seen. */
     long ownedUntil(String name) {
         return ownedUntil.getOrDefault(name, 0L);
     }
 
-    /** Runs a request late, or once more. After its date it must change nothing. */
+    /** Runs a request late, or a second time. After its deadline the request must change nothing. */
     void runLate(InMemoryRedis client, Call undated, Call sent) {
         boolean late = micros() > date(undated, sent);
         String before = late ? state(sent) : "";
@@ -112,7 +112,7 @@ final class Node {
         try {
             client.runLate(sent);
         } catch (RedisException refused) {
-            // Nobody hears it.
+            // Ignored: nobody gets this reply.
         } finally {
             Simulated.unmask();
         }
@@ -121,12 +121,12 @@ final class Node {
         }
     }
 
-    /** The date after which a request must change nothing. */
+    /** The deadline after which a request must change nothing. */
     private static long date(Call undated, Call sent) {
         return switch (sent.script().name()) {
-            // The date of a leave says until when others may come.
+            // The time in a leave is not a deadline: it says until when others may come.
             case "leave" -> Long.MAX_VALUE;
-            // The part that asks a quorum has dated it.
+            // The quorum's own code has set the deadline.
             case "vote" -> Long.parseLong(sent.args().get(VOTE_DATE));
             default ->
                 undated.notAfter() == null
@@ -149,7 +149,7 @@ final class Node {
             try {
                 return String.valueOf(type.apply(key));
             } catch (RuntimeException wrongType) {
-                // The key has one of the other types.
+                // Ignored: the key has one of the other types.
             }
         }
         throw new IllegalStateException("The key " + key + " is of no known type");

@@ -18,28 +18,33 @@ final class Scenario {
     private static final long SECOND = 1_000_000_000;
     private static final long MILLISECOND = 1_000_000;
     private static final int CLIENTS = 2;
-    /** Longer than a waiter may have to wait for a lock that nobody has: a place's life, a heartbeat, an outage. */
+    /**
+     * Longer than a waiter may have to wait for a free lock: the time to live of a place, a heartbeat, and an outage.
+     */
     private static final long FREE_NANOS = 8 * SECOND;
-    /** After this nothing may be left of a lock that nobody uses: longer than any lease, and what a fault lasts. */
+    /** After this time nothing may be left of an unused lock: longer than any lease plus any fault. */
     private static final long LEFT_NANOS = 20 * SECOND;
-    /** As above without faults: longer than any lease. */
+    /** The same in a schedule without faults: longer than any lease. */
     private static final long CALM_NANOS = 4 * SECOND;
-    /** By then a holder has to know, without a fault, that Redis has no such hold: a renewal and its answer. */
+    /**
+     * The time in which a holder has to learn, without a fault, that Redis does not have its hold: a renewal and its
+     * answer.
+     */
     private static final long NOTICED_NANOS = 1_200 * MILLISECOND;
-    /** By then a message has come, and the client has asked Redis. */
+    /** The time in which a message arrives and the client asks Redis. */
     private static final long MESSAGE_NANOS = 150 * MILLISECOND;
-    /** A lease that is not named, and by what a kept lock may exceed it. */
+    /** The default lease, and the time by which a kept lock may exceed it. */
     private static final long LEASE_MILLIS = 2050;
-    /** After this a thing is given to who waits for one. */
+    /** The time after which a waiting caller is given a thing. */
     private static final long GIVEN_NANOS = 2 * SECOND;
-    /** After this no thread may be left of a client that is closed. */
+    /** The time after which no thread of a closed client may be left. */
     private static final long THREADS_NANOS = 3 * SECOND;
 
     /**
      * The parts of a schedule. Shrinking leaves some of them out.
      *
-     * @param left the numbers of the faults that are left out
-     * @param preemptOneIn at how many points a thread is preempted once; 0: never; -1: by the seed
+     * @param left the numbers of faults that are left out
+     * @param preemptOneIn a thread is preempted at one of this many points; 0 for never; -1 to let the seed decide
      */
     record Input(long seed, Set<Integer> left, int operations, int callers, int preemptOneIn) {}
 
@@ -95,7 +100,7 @@ final class Scenario {
         return plan.isEmpty();
     }
 
-    /** The work of the first thread, which no client has. */
+    /** The work of the first thread, which belongs to no client. */
     void run() {
         try {
             for (int i = 0; i < CLIENTS; i++) {
@@ -118,7 +123,7 @@ final class Scenario {
         }
     }
 
-    /** Makes a client and lets its callers begin. */
+    /** Makes a client and starts its callers. */
     private void begin(int operations) {
         int number = made++;
         world.drift(number, random.below(5001) - 2500);
@@ -146,7 +151,7 @@ final class Scenario {
         }
     }
 
-    /** Starts a thread of an application, for whose end the schedule waits. */
+    /** Starts a thread of an application. The schedule waits for its end. */
     Thread start(Client client, String name, Runnable work) {
         Thread thread = world.thread(client.number, name, work);
         threads.put(thread, client);
@@ -154,7 +159,7 @@ final class Scenario {
         return thread;
     }
 
-    /** Another process takes the place of one that is gone. */
+    /** Starts another process in place of one that is gone. */
     private void replace(int number) {
         world.event("c%d is gone", number);
         if (made < Network.NOBODY) {
@@ -162,7 +167,7 @@ final class Scenario {
         }
     }
 
-    /** Interrupts callers now and then, and closes a client while its callers are at work, in some schedules. */
+    /** In some schedules, interrupts callers now and then, and closes a client while its callers are working. */
     private void disturb() {
         boolean interrupts = random.oneIn(3);
         boolean closes = random.oneIn(6);
@@ -191,7 +196,7 @@ final class Scenario {
         awaitEnd(world.thread(client.number, "closer-" + client.number, () -> client.close(drain)), client.number);
     }
 
-    /** Lets a thread of a client run, until it has ended or its process is killed. */
+    /** Waits until a thread of a client has ended or its process was killed. */
     private void awaitEnd(Thread thread, int client) {
         thread.start();
         while (thread.isAlive() && !world.isKilled(client)) {
@@ -206,7 +211,7 @@ final class Scenario {
         }
     }
 
-    /** Fails if somebody waits for long, though nobody has the lock, or is told late of a loss. */
+    /** Fails if a caller waits for long for a free lock, or learns of a loss too late. */
     private void watchWaiters() {
         world.thread(Network.NOBODY, "waiters", () -> {
                     Map<String, Long> since = new HashMap<>();
@@ -233,7 +238,7 @@ final class Scenario {
                 .start();
     }
 
-    /** Whether something has been so for longer than a time. */
+    /** Whether a condition has been true for longer than the given time. */
     private boolean lasts(Map<String, Long> since, String what, boolean isSo, long nanos) {
         if (!isSo) {
             since.remove(what);
@@ -246,7 +251,7 @@ final class Scenario {
         return callers.stream().anyMatch(caller -> name.equals(caller.waitsFor()) && !caller.isStopped());
     }
 
-    /** The caller that waits longest for a thing under a lock; null if none waits. */
+    /** The caller that has waited longest for a thing under a lock; null if no caller waits. */
     private Caller needy(String name) {
         return callers.stream()
                 .filter(caller -> name.equals(caller.needs()) && !caller.isStopped())
@@ -254,7 +259,10 @@ final class Scenario {
                 .orElse(null);
     }
 
-    /** Where no fault can delay it, clients and Redis agree on each lock after a moment. */
+    /**
+     * Checks that clients and Redis agree on each lock after a short time, in schedules in which no fault can delay
+     * this.
+     */
     private void checkAgreement(Map<String, Long> since) {
         for (int i = 0; i < made; i++) {
             Client client = clients[i];
@@ -268,7 +276,7 @@ final class Scenario {
         }
     }
 
-    /** A hold that Redis does not have is valid for a moment only, unless nobody asks for it. */
+    /** Checks that a hold that Redis does not have is valid only for a short time, unless nobody asks about it. */
     private void checkNoticed(Client client, Hold hold, Map<String, Long> since) {
         String name = hold.keys().name();
         boolean gone = !String.valueOf(hold.token).equals(server.field(name, "token"));
@@ -287,7 +295,7 @@ final class Scenario {
         }
     }
 
-    /** A lock that a client has in Redis is one of a thread or handle, or on its way to it. */
+    /** Checks that a lock of a client in Redis belongs to a thread or handle, or is being handed to one. */
     private void checkKnown(Client client, String name, Map<String, Long> since) {
         String owner = server.field(name, "owner");
         String attempt = server.field(name, "attempt");
@@ -298,7 +306,7 @@ final class Scenario {
         }
     }
 
-    /** At most one hold of each lock is valid, by its own client's clock. */
+    /** Checks that at most one hold of each lock is valid, each by the clock of its client. */
     private void checkExclusion() {
         List<Hold> valid = valid();
         for (int i = 0; i < valid.size(); i++) {
@@ -327,7 +335,9 @@ final class Scenario {
         }
     }
 
-    /** Lets what goes on in the background end, and fails if it does not: all locks are free, and nobody waits. */
+    /**
+     * Waits until the background work has ended: all locks are free, and nobody waits. Fails if that does not happen.
+     */
     private void awaitNothingLeft() {
         long until = world.now() + (isWithoutFaults() ? CALM_NANOS : LEFT_NANOS);
         String left = left();
@@ -362,7 +372,7 @@ final class Scenario {
         return false;
     }
 
-    /** Nothing may be left of clients that are closed: no thread, no possession without an end, no key that stays. */
+    /** Checks that nothing is left of closed clients: no thread, no possession without an end, no lasting key. */
     private void checkLeft() {
         for (int i = 0; i < made; i++) {
             Client client = clients[i];

@@ -1,6 +1,6 @@
 package io.github.redislocks.simulation;
 
-/** A stream of numbers that follows from a seed: SplitMix64 (Steele, Lea and Flood, 2014). */
+/** A stream of random numbers from a seed: SplitMix64 (Steele, Lea and Flood, 2014). */
 final class Seeded {
 
     private long state;
@@ -16,12 +16,12 @@ final class Seeded {
         return z ^ (z >>> 31);
     }
 
-    /** From 0 to {@code bound} - 1. */
+    /** Returns a number from 0 to {@code bound} - 1. */
     int below(int bound) {
         return (int) Long.remainderUnsigned(next(), bound);
     }
 
-    /** From {@code least} to {@code bound} - 1. */
+    /** Returns a number from {@code least} to {@code bound} - 1. */
     long between(long least, long bound) {
         return least + Long.remainderUnsigned(next(), bound - least);
     }

@@ -13,27 +13,27 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
-/** The Redis of all clients of a schedule, which is one server or a quorum, and when it promises exclusion. */
+/** The Redis of all clients of a schedule: one server or a quorum. Knows when it promises exclusion. */
 final class Server {
 
     private static final String PREFIX = "redis-locks";
     private static final Map<String, String> KEYS = new ConcurrentHashMap<>();
-    /** Longer than each lease that callers name, and any pause of a client. */
+    /** Longer than any lease of a caller, and than any pause of a client. */
     private static final long LEARNED_NANOS = 9_000_000_000L;
 
     final List<Node> nodes = new ArrayList<>();
     private final World world;
     private final List<String> names;
     private final boolean resident;
-    /** The first token that was not given yet when exclusion was last broken by what happened to a lock. */
+    /** For each lock, the first token that was not given yet when a fault last broke exclusion. */
     private final Map<String, Long> brokenBelow = new HashMap<>();
-    /** When that was, by the true time. */
+    /** The true time at which that was. */
     private final Map<String, Long> brokenAt = new HashMap<>();
-    /** The locks of which {@code forceUnlock} has ended a hold. */
+    /** The locks that were forced open. */
     private final Set<String> forced = new HashSet<>();
-    /** The first token that was not given yet when somebody last deleted the lock. */
+    /** For each lock, the first token that was not given yet when the lock was last deleted. */
     private final Map<String, Long> deletedBelow = new HashMap<>();
-    /** How many callers force the lock now. */
+    /** How many callers are forcing each lock open at present. */
     private final Map<String, Integer> forcing = new HashMap<>();
 
     private boolean clockWentBack;
@@ -52,7 +52,7 @@ final class Server {
         return nodes.size() > 1;
     }
 
-    /** The Redis with this number, as far as there are so many: else another. */
+    /** Returns a node. {@code number} may be greater than the number of nodes. */
     Node node(int number) {
         return nodes.get(number % nodes.size());
     }
@@ -75,7 +75,7 @@ final class Server {
                 node.redis.flushAll();
             }
             case RESTART_EMPTY -> {
-                // A master of a quorum gives no vote then until those that it forgot have ended.
+                // A master of a quorum gives no vote after this until the votes that it forgot have ended.
                 if (!isQuorum()) {
                     forgets();
                 }
@@ -90,7 +90,7 @@ final class Server {
         names.forEach(this::broken);
     }
 
-    /** Somebody has ended or deleted the lock beside its holder, or it is forgotten. */
+    /** Notes that somebody other than the holder has ended or deleted a lock, or that Redis has forgotten it. */
     void broken(String name) {
         for (Node node : nodes) {
             String last = node.redis.string(LockKeys.of(PREFIX, name).fence());
@@ -100,12 +100,12 @@ final class Server {
         brokenAt.put(name, world.now());
     }
 
-    /** Whether anything may have ended or deleted the lock beside its holder. */
+    /** Whether something other than the holder may have ended or deleted the lock. */
     boolean wasBroken(String name) {
         return brokenAt.containsKey(name) || forcing.containsKey(name);
     }
 
-    /** Somebody is about to force the lock, at a moment that only Redis knows. */
+    /** Notes that somebody is about to force the lock open. Only Redis knows the moment. */
     void beginForcing(String name) {
         forcing.merge(name, 1, Integer::sum);
     }
@@ -118,7 +118,7 @@ final class Server {
         forcing.merge(name, -1, Integer::sum);
     }
 
-    /** Somebody deletes the lock. */
+    /** Deletes the lock. */
     void delete(String name) {
         broken(name);
         deletedBelow.put(name, brokenBelow.get(name));
@@ -126,8 +126,8 @@ final class Server {
     }
 
     /**
-     * Whether exclusion is promised to a hold with this token: it began after exclusion was last broken, or that was so
-     * long ago that its client has learned of it.
+     * Whether exclusion is promised to a hold with this token. It is promised if the hold began after exclusion was
+     * last broken, or if exclusion was broken so long ago that the client has learned of it.
      */
     boolean isPromised(String name, long token) {
         return forcing.getOrDefault(name, 0) == 0
@@ -136,19 +136,20 @@ final class Server {
     }
 
     /**
-     * Whether tokens of a lock may be given out again: the server's time went back, and the last tokens were forgotten;
-     * or the lock was forced or deleted while a client kept it, which had told only its first token.
+     * Whether tokens of a lock may be given twice. This is so if the server's clock was set back and the last tokens
+     * were forgotten; or if the lock was forced or deleted while a client kept it, since Redis knows only the first
+     * token of a kept lock.
      */
     boolean mayRepeatTokens(String name) {
         return clockWentBack && (forgot || resident && wasBroken(name));
     }
 
-    /** Whether tokens may be later than the time by the server's clock: it went back. */
+    /** Whether tokens may be later than the server's time, since its clock was set back. */
     boolean hasOddTokens() {
         return clockWentBack;
     }
 
-    /** Until when, as far as was seen, a lock had an owner. */
+    /** Until when a lock had an owner, as far as the simulation has seen. */
     long ownedUntil(String name) {
         return nodes.stream().mapToLong(node -> node.ownedUntil(name)).max().orElse(0);
     }
@@ -157,7 +158,7 @@ final class Server {
         return ofMajority(name, "owner") == null;
     }
 
-    /** Whether {@code forceUnlock}, which sends a message to the holder, must have ended a hold that is gone. */
+    /** Whether a hold that is gone was ended by {@code forceUnlock}, which sends a message to the holder. */
     boolean wasForced(String name, long token) {
         return forced.contains(name) && token >= deletedBelow.getOrDefault(name, 0L);
     }
@@ -167,7 +168,7 @@ final class Server {
         return ofMajority(name, field);
     }
 
-    /** For how long the lock is still taken if nothing happens. */
+    /** How long the lock stays taken if nothing happens. */
     long pttlMillis(String name) {
         return nodes.get(0).redis.pttl(lockKey(name));
     }
@@ -192,9 +193,9 @@ final class Server {
     }
 
     /**
-     * Names an owner or a place that is left of locks that nobody uses; empty if there is none.
+     * Names an owner or a place that is left of unused locks; empty if there is none.
      *
-     * @param isGone whether a process is gone, of which places may be left
+     * @param isGone whether a process is gone: its places may be left
      */
     String left(Predicate<String> isGone) {
         for (Node node : nodes) {
@@ -215,7 +216,7 @@ final class Server {
         return "";
     }
 
-    /** A key that stays for ever; null if there is none. */
+    /** A key without an expiry; null if there is none. */
     String lastingKey() {
         for (Node node : nodes) {
             for (String key : node.redis.keys()) {

@@ -4,12 +4,12 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * A store of things that callers give to one another under the locks. A caller that finds the store empty waits in a
- * Condition, without a time limit. If it goes on waiting though something is there, a signal was lost.
+ * A store of things that callers give to each other under the locks. A caller that finds the store empty waits in a
+ * Condition, without a time limit. If the caller goes on waiting although the store is not empty, a signal was lost.
  */
 final class Store {
 
-    /** The Condition of each lock in which callers wait. */
+    /** The name of the Condition in which callers wait. */
     static final String CONDITION = "store";
 
     private final Map<String, Integer> things = new HashMap<>();
@@ -18,12 +18,12 @@ final class Store {
         return things.getOrDefault(name, 0) <= 0;
     }
 
-    /** Adds one thing. Only who holds the lock, and who signals after it. */
+    /** Adds a thing. The caller must hold the lock, and signal after that. */
     void add(String name) {
         things.merge(name, 1, Integer::sum);
     }
 
-    /** Takes one thing, or takes back one of which nobody could be told. */
+    /** Takes a thing; or takes a thing back whose signal failed. */
     void take(String name) {
         things.merge(name, -1, Integer::sum);
     }

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The trace of one schedule, a folder: all that happened, in order, in {@code trace.txt}, and for each process the
- * calls of its callers in a log of the form that the torture suite writes. docs/TORTURE.md says how to draw these logs.
+ * The trace of one schedule: a folder with all events in their order, in {@code trace.txt}, and, for each process, a
+ * log of the calls in the form of the torture suite. docs/TORTURE.md says how to draw these logs.
  */
 final class Trace implements AutoCloseable {
 

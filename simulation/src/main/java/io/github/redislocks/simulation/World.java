@@ -13,19 +13,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A schedule: the seed determines which thread runs when, and at what time. Everything that happens is mixed into a
- * hash, so that two runs can be compared.
+ * A schedule: the seed determines which thread runs next, and at what time. All events are mixed into a hash, so that
+ * two runs can be compared.
  *
- * <p>A thread is chosen uniformly, or by priorities of which some are lowered on the way (PCT: Burckhardt, Kothari,
- * Musuvathi and Nagarakatti, 2010).
+ * <p>The next thread is chosen uniformly, or by priorities, some of which are lowered during the schedule (PCT:
+ * Burckhardt, Kothari, Musuvathi and Nagarakatti, 2010).
  */
 final class World implements Simulated.World {
 
-    /** The time of the server, in µs, when a world begins. */
+    /** The server's time, in µs, at the start of a schedule. */
     static final long START_MICROS = 1_790_000_000_000_000L;
 
     static final int CLIENTS = 8;
-    /** A look at the clock takes this long, so that a loop that only looks at it ends. */
+    /** The time that a reading of the clock takes, so that a loop that only reads the clock ends. */
     private static final long LOOK_NANOS = 40;
 
     private static final long FOR_EVER = Long.MAX_VALUE / 4;
@@ -37,7 +37,7 @@ final class World implements Simulated.World {
         }
     }
 
-    /** The thread that comes to a point of one part for the nth time stands there. */
+    /** An order to stop a thread: the thread that passes the nth point of one part stands there. */
     private static final class Stall {
         private final int client;
         private final int place;
@@ -53,10 +53,10 @@ final class World implements Simulated.World {
         }
     }
 
-    /** A thread that can go on. */
+    /** A thread that is ready to run. */
     private record Ready(int client, Fiber fiber, Runnable run) {}
 
-    /** A thread as the scheduler sees it: the greater its priority, the sooner it runs. */
+    /** A thread as the scheduler sees it. A thread with a greater priority runs first. */
     private static final class Fiber {
         private final String name;
         private long priority;
@@ -102,8 +102,8 @@ final class World implements Simulated.World {
     /**
      * Makes a world.
      *
-     * @param preemptOneIn at how many points a thread is preempted once; 0: at none
-     * @param trace gets all that happens, or null
+     * @param preemptOneIn a thread is preempted at one of this many points; 0 for never
+     * @param trace gets all events, or null
      */
     World(long seed, boolean byPriority, int preemptOneIn, Coverage coverage, Trace trace) {
         Seeded seeds = new Seeded(seed);
@@ -133,7 +133,7 @@ final class World implements Simulated.World {
     void submit(int client, Object continuation, Runnable run) {
         Thread by = Thread.currentThread();
         if (by != carrier && !by.isVirtual()) {
-            // A thread of the JDK has a hand in it, at a time of its own: a monitor was contended.
+            // A thread of the JDK resumes this thread, at an unpredictable time: a monitor was contended.
             foreign++;
         }
         Fiber fiber = fibers.get(continuation);
@@ -160,18 +160,18 @@ final class World implements Simulated.World {
         return now + now * drift[client] / 1_000_000;
     }
 
-    /** By how many millionths the clock of a client is fast. */
+    /** Sets by how many millionths the clock of a client is fast. */
     void drift(int client, long millionths) {
         drift[client] = millionths;
     }
 
-    /** Stops all threads of a client for a time. */
+    /** Stops all threads of a client for some time. */
     void pause(int client, long nanos) {
         pausedUntil[client] = Math.max(pausedUntil[client], now + nanos);
         pausedNanos[client] += nanos;
     }
 
-    /** Stops one thread of a client for a time: the one that comes to a point of one part for the nth time. */
+    /** Stops one thread of a client for some time: the thread that passes the nth point of the given part. */
     void stall(int client, int place, int nth, long nanos, Runnable begins) {
         stalls.add(new Stall(client, place, nth, () -> {
             begins.run();
@@ -180,12 +180,11 @@ final class World implements Simulated.World {
         }));
     }
 
-    /** A thread whose time in {@link #stand} was over for this long was kept from running. */
+    /** If the time of a thread in {@link #stand} has been over for this long, the thread was kept from running. */
     private static final long LATE = 1_000_000;
 
     /**
-     * Lets the running thread stand for a time by its client's clock. It keeps permits to go on, and interrupts, for
-     * later.
+     * Stops the running thread for some time by its client's clock. Keeps permits of unpark and interrupts for later.
      */
     void stand(int client, long nanos) {
         boolean permit = false;
@@ -195,8 +194,8 @@ final class World implements Simulated.World {
             LockSupport.parkNanos(left);
             interrupted |= Thread.interrupted();
             long early = until - now(client);
-            // A thread that runs late, since its client was paused, may have been given a permit after its time was
-            // over: the park used up that permit too.
+            // A thread that runs late, since its client was paused, may have been unparked after its time was over: the
+            // park has used up that permit as well.
             permit |= early > 0 || early < -LATE;
         }
         if (interrupted) {
@@ -207,7 +206,7 @@ final class World implements Simulated.World {
         }
     }
 
-    /** For how long a client, or threads of it, were stopped so far, at most. */
+    /** How long a client, or its threads, were stopped so far, at most. */
     long pausedNanos(int client) {
         return pausedNanos[client];
     }
@@ -268,7 +267,7 @@ final class World implements Simulated.World {
 
     // Events
 
-    /** Notes something that happened. */
+    /** Notes an event. */
     void event(String text) {
         for (int i = 0; i < text.length(); i++) {
             mix(text.charAt(i));
@@ -282,14 +281,18 @@ final class World implements Simulated.World {
         event(String.format(format, args));
     }
 
-    /** Notes, for a picture, what became of a call of a process. */
+    /** Notes, for a picture, the result of a call of a process. */
     void log(String process, String actor, String kind, String lock, long number, String what) {
         if (trace != null) {
             trace.log(process, now, actor, kind, lock, number, what);
         }
     }
 
-    /** Notes, for a picture, a fault that begins now; of a process, or, if that is empty, of all. */
+    /**
+     * Notes, for a picture, a fault that begins now.
+     *
+     * @param process the process that has the fault; empty for all processes
+     */
     void logFault(String process, String what, long nanos) {
         if (trace != null) {
             trace.log("nemesis", now, "nemesis", "STRIKE", process, 0, what);
@@ -297,7 +300,7 @@ final class World implements Simulated.World {
         }
     }
 
-    /** The schedule has failed; the first failure counts. */
+    /** Notes that the schedule has failed. The first failure counts. */
     void fail(String what) {
         if (failure == null) {
             failure = what;
@@ -334,7 +337,7 @@ final class World implements Simulated.World {
                     return;
                 }
             } else if (choices.oneIn(400)) {
-                // The machine is slow: time passes though threads could run.
+                // The machine is slow: time passes although threads could run.
                 now += choices.between(1_000, 3_000_000);
             } else {
                 step(ready.remove(choose(count)));
@@ -406,7 +409,7 @@ final class World implements Simulated.World {
         check.run();
     }
 
-    /** A line that is the same for each run of a seed. */
+    /** A line that is the same for all runs of a seed. */
     String summary() {
         return String.format(
                 "seed %d hash %016x steps %d points %d preemptions %d virtual %.1f s foreign %d",
@@ -425,7 +428,7 @@ final class World implements Simulated.World {
         return foreign;
     }
 
-    /** A thread that parks for a time. */
+    /** The timer of a thread that parks with a time limit. */
     static final class Timer implements ScheduledFuture<Object> {
 
         private final long at;

@@ -110,8 +110,8 @@ public final class BatchRequest extends TimedRequest<Boolean> {
         watching = tracking != null && tracking.isOn(link);
         List<Integer> open = new ArrayList<>();
         for (int i = 0; i < calls.size(); i++) {
-            // On a new connection, send calls that replicas must confirm again, even if they are answered: WAIT only
-            // counts writes of its own connection.
+            // A call that needs confirmations by replicas is sent again on a new connection, even if it was answered:
+            // WAIT counts only the writes of its own connection.
             if (outcomes.get(i) == null || calls.get(i).acks() != null) {
                 open.add(i);
             }

@@ -47,9 +47,7 @@ final class QuickWay {
         return new ConnectionPool(address, config, 1, reader.nanoTime(), !PooledConnection.isOverTls(config));
     }
 
-    /**
-     * Sends calls as {@link QuickConnection#submit} does. Returns false if there is no connection to this server, too.
-     */
+    /** Sends calls as {@link QuickConnection#submit} does. Returns false without a connection to this server. */
     boolean submit(String server, List<Call> calls, long timeoutNanos, Consumer<@Nullable List<Outcome>> receiver) {
         QuickConnection connection = current;
         if (connection == null || connection.isDead()) {

@@ -76,8 +76,7 @@ public final class InMemoryLocksExtension implements ParameterResolver, AfterEac
     }
 
     private static void close(ExtensionContext test) {
-        // If all tests of a class share an object, the store of a test shows it as well, but remove() does not find it
-        // there.
+        // The store of a test also shows an object that all tests of the class share, but remove() does not remove it.
         @Nullable InMemoryLocks mine = test.getStore(NAMESPACE).remove(InMemoryLocks.class, InMemoryLocks.class);
         if (mine != null) {
             mine.close();

@@ -7,8 +7,8 @@ import java.security.ProtectionDomain;
 import java.util.Set;
 
 /**
- * Rewrites the library, and the classes of the JDK that wait for a time, as they are loaded: they read the simulated
- * clock, and the library can be preempted where threads meet.
+ * Rewrites the library, and the JDK's classes that wait with a time limit, when they are loaded. The rewritten classes
+ * read the simulated clock, and the library can be preempted where threads meet.
  */
 public final class Agent {
 
@@ -27,7 +27,7 @@ public final class Agent {
 
     public static void premain(String args, Instrumentation instrumentation)
             throws ClassNotFoundException, UnmodifiableClassException {
-        // Load the classes of the rewriting now: they must not be loaded while it runs.
+        // Load the classes of the rewriting now: they must not be loaded during a rewriting.
         Rewriting.warmUp();
         instrumentation.addTransformer(new Transformer(), true);
         for (String name : JDK) {
@@ -52,7 +52,7 @@ public final class Agent {
             try {
                 return Rewriting.rewrite(name, library, bytes);
             } catch (Throwable e) {
-                // The JVM would ignore it, and the class would read the real clock.
+                // End the JVM: otherwise it would ignore the error, and the class would read the real clock.
                 System.err.println("The agent could not rewrite " + name);
                 e.printStackTrace();
                 Runtime.getRuntime().halt(70);

@@ -24,7 +24,7 @@ public final class Places {
         });
     }
 
-    /** All parts, in no order. */
+    /** The names of all parts, in no particular order. */
     public static synchronized Stream<String> names() {
         return List.copyOf(NAMES).stream();
     }

@@ -21,7 +21,7 @@ import java.lang.reflect.AccessFlag;
 import java.util.HashSet;
 import java.util.Set;
 
-/** How the bytes of one class are changed. */
+/** Changes the bytes of one class. */
 final class Rewriting {
 
     private static final String LIBRARY = "io/github/redislocks/";
@@ -29,7 +29,10 @@ final class Rewriting {
     private static final MethodTypeDesc TO_LONG = MethodTypeDesc.of(ConstantDescs.CD_long);
     private static final MethodTypeDesc TO_VOID = MethodTypeDesc.of(ConstantDescs.CD_void);
     private static final MethodTypeDesc INT_TO_VOID = MethodTypeDesc.of(ConstantDescs.CD_void, ConstantDescs.CD_int);
-    /** Their callers may hold a monitor of the JDK, and no order of threads depends on them. */
+    /**
+     * Methods without preemption points: their callers may hold a monitor of the JDK, and no order of threads depends
+     * on them.
+     */
     private static final Set<String> WITHOUT_POINTS = Set.of("<clinit>", "toString", "equals", "hashCode", "compareTo");
 
     private final String name;
@@ -40,7 +43,7 @@ final class Rewriting {
     private Rewriting(String name, boolean library) {
         this.name = name;
         this.library = library;
-        // The server is one thread.
+        // No points in the server, which is one thread.
         this.points = library && !name.startsWith(LIBRARY + "testkit/");
     }
 
@@ -108,7 +111,7 @@ final class Rewriting {
     }
 
     private boolean isVolatile(FieldInstruction field) {
-        // Not of static fields: those are memos that another schedule may have filled.
+        // Static fields do not count: they are caches that another schedule may have filled.
         return (field.opcode() == Opcode.GETFIELD || field.opcode() == Opcode.PUTFIELD)
                 && field.owner().asInternalName().equals(name)
                 && volatiles.contains(field.name().stringValue());
@@ -137,7 +140,7 @@ final class Rewriting {
         return MethodTypeDesc.of(result, ClassDesc.ofInternalName(owner));
     }
 
-    /** Whether a function of the library that this calls runs inside of a monitor of a map. */
+    /** Whether this method calls functions of the library while it holds a map's monitor. */
     private static boolean holdsMonitor(String owner, String method) {
         return method.startsWith("compute")
                 || method.equals("removeIf")
@@ -147,7 +150,7 @@ final class Rewriting {
                 || method.equals("get") && owner.endsWith("caffeine/cache/Cache");
     }
 
-    /** Whether threads may meet in this. */
+    /** Whether threads may meet in this method. */
     private static boolean isMeeting(String owner, String method) {
         return owner.startsWith("java/util/concurrent/atomic/") && !method.equals("<init>")
                 || owner.equals("java/lang/invoke/VarHandle")

@@ -3,12 +3,12 @@ package io.github.redislocks.simulation.boot;
 import java.security.SecureRandom;
 
 /**
- * The methods that rewritten classes call instead of the JDK. On the boot class path, since classes of the JDK call
- * them too. All schedules of a JVM run on one carrier thread, so its fields are plain.
+ * The methods that rewritten classes call instead of those of the JDK. This class is on the boot class path, since
+ * classes of the JDK call it, too. All schedules of a JVM run on one carrier thread, so the fields are plain.
  */
 public final class Simulated {
 
-    /** The world that is running. */
+    /** The schedule that is running. */
     public interface World {
 
         /** The monotonic time of the running client. */
@@ -19,23 +19,27 @@ public final class Simulated {
         /** The next number of the seeded random source. */
         long random();
 
-        /** A place at which the running thread may be preempted; the number says in which class. */
+        /**
+         * A point at which the running thread may be preempted.
+         *
+         * @param place the number of the class
+         */
         void point(int place);
 
-        /** The running thread lets others go first. */
+        /** Lets other threads run before the running thread. */
         void giveWay();
     }
 
     private static World world;
     private static Thread carrier;
-    /** Whether a simulated thread runs now, and not the scheduler. */
+    /** Whether a simulated thread is running, and not the scheduler. */
     private static boolean running;
-    /** How many monitors of the JDK, which a preempted thread must not hold, the running thread is in. */
+    /** How many monitors of the JDK the running thread holds. A preempted thread must not hold one. */
     private static int masked;
 
     private Simulated() {}
 
-    /** Begins a world, whose threads the calling thread carries. */
+    /** Begins a schedule. The calling thread is the carrier of its threads. */
     public static void begin(World next) {
         carrier = Thread.currentThread();
         masked = 0;
@@ -46,7 +50,7 @@ public final class Simulated {
         world = null;
     }
 
-    /** The scheduler lets a thread run, or has control again. */
+    /** Notes that the scheduler lets a thread run, or has control again. */
     public static void running(boolean value) {
         running = value;
         masked = 0;
@@ -93,7 +97,10 @@ public final class Simulated {
         }
     }
 
-    /** All simulated threads are virtual; the library must take them for platform threads. */
+    /**
+     * Whether the library sees a thread as virtual. Simulated threads, which are all virtual, count as platform
+     * threads.
+     */
     public static boolean isVirtual(Thread thread) {
         return false;
     }
