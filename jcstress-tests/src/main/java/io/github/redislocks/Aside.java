@@ -6,7 +6,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.BooleanSupplier;
 
-/** Threads for what a test needs beside its actors, of which it has as many as the machine has processors. */
+/** Threads for what a test does beside its actors. There can be only as many actors as processors. */
 final class Aside {
 
     private static final ExecutorService THREADS = Executors.newCachedThreadPool(task -> {
@@ -17,10 +17,10 @@ final class Aside {
 
     private Aside() {}
 
-    /** Something that a thread of ours does. */
+    /** A task that one of these threads runs. */
     record Task(Future<?> future) {
 
-        /** Waits for its end; what it threw is thrown. */
+        /** Waits for the end of the task, and throws what the task threw. */
         void join() {
             try {
                 future.get();
@@ -34,7 +34,7 @@ final class Aside {
         return new Task(THREADS.submit(work));
     }
 
-    /** Waits until something is so, for a time; whether it is. */
+    /** Waits until a condition is true, for the given time at most. Returns whether it is true. */
     static boolean await(long nanos, BooleanSupplier condition) {
         long end = System.nanoTime() + nanos;
         while (!condition.getAsBoolean()) {

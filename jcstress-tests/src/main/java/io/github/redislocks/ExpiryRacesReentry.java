@@ -16,8 +16,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a hold whose deadline comes while its owner re-enters is either re-entered, and lives on, or lost; the owner
- * then acquires anew, and hears of the loss when it unlocks what it had lost.
+ * Claim: if the deadline of a hold passes while the owner re-enters, the hold is either re-entered and goes on, or
+ * lost. After a loss the owner gets a new hold, and the unlocks of the lost hold report the loss.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'ExpiryRacesReentry'
@@ -29,8 +29,8 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   lost                   acceptable  the deadline came first
  * </pre>
  *
- * {@code Core*} is {@code Hold} alone; in {@code Twin} the second actor moves the clock to the deadline and makes the
- * watchdog's round. The broken twin looks first and writes then, in two steps.
+ * {@code Core*} tests {@code Hold} alone; in {@code Twin} the second actor moves the clock to the deadline and does the
+ * watchdog's inspection. The broken twin reads and writes in two steps.
  */
 @Outcome(
         id = ExpiryRacesReentry.BOTH,
@@ -136,7 +136,7 @@ public class ExpiryRacesReentry {
         public void owner() {
             sync.lock();
             Hold held = sync.hold();
-            // Else a re-entry would end when the first lock does.
+            // Advance the clock: otherwise a re-entry would have the same deadline as the first lock.
             clock.advanceTo(1_000_000);
             first = held;
             sync.lock();

@@ -3,8 +3,8 @@ package io.github.redislocks;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The gap between read and write in code that is broken on purpose. The first thread waits in the gap for the second,
- * for a while, so that the defect shows however the machine schedules the threads.
+ * The gap between a read and a write in code that is broken on purpose. The first thread waits in the gap for the
+ * second one, for some time, so that the defect shows however the machine schedules the threads.
  */
 final class Gap {
 

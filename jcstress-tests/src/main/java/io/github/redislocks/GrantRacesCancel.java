@@ -12,8 +12,9 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a future of {@code acquireAsync} that is cancelled while the lock is handed to it either delivers a handle
- * that has the lock, or leaves nothing in Redis; in both cases the next in line has the lock then, without a heartbeat.
+ * Claim: if a future of {@code acquireAsync} is cancelled while the lock is handed to it, the future either delivers a
+ * handle that has the lock, or leaves nothing in Redis. In both cases the next in line then gets the lock, without a
+ * heartbeat.
  *
  * <pre>
  *   jcstress-tests/run GrantRacesCancel
@@ -24,7 +25,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   left                 acceptable  the cancel came first
  * </pre>
  *
- * In {@code TwinBroken} who gives up does not say so to Redis.
+ * In {@code TwinBroken} an acquisition that gives up does not tell Redis.
  */
 @Outcome(id = HandleLine.ORPHANED, expect = Expect.FORBIDDEN, desc = "The next does not get the lock.")
 @Outcome(id = Handover.LOST, expect = Expect.FORBIDDEN, desc = "The handle does not have the lock.")
@@ -38,7 +39,7 @@ public class GrantRacesCancel {
             boolean had = line.isWith(line.first.join());
             story = line.first.join().release() && had ? Handover.HAD : Handover.LOST;
         } catch (CancellationException e) {
-            // The attempt was cancelled.
+            // Ignored: the acquisition was cancelled.
         }
         LockHandle next = HandleLine.await(line.second, limit);
         boolean passedOn = next != null && next.release();
@@ -95,7 +96,7 @@ public class GrantRacesCancel {
     @JCStressMeta(GrantRacesCancel.class)
     @State
     public static class TwinBroken {
-        /** The time until the test gives up: the expected result never comes. */
+        /** The time until the test gives up, since the expected result never comes. */
         private static final Duration A_WHILE = Duration.ofMillis(100);
 
         private static final RedisLocks SILENT = OnTwin.Slow.client(redis -> Tampered.without(redis, "leave", "DONE"));

@@ -14,8 +14,9 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a waiter whose client is closed while the lock is handed to it has it and unlocks it, or has it and hears that
- * it was lost, or leaves with an exception; when {@code close()} has returned, the lock is free for the next.
+ * Claim: if a client is closed while the lock is handed to its waiter, the waiter gets the lock and unlocks it, or gets
+ * the lock and loses it, or throws an exception. When {@code close()} has returned, the lock is free for the next
+ * waiter.
  *
  * <pre>
  *   jcstress-tests/run GrantRacesClose
@@ -26,7 +27,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   left                 acceptable  the close came first
  * </pre>
  *
- * In {@code TwinBroken} the client closes without a word to Redis.
+ * In {@code TwinBroken} the client closes without a request to Redis.
  */
 @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "All have gone, and the lock is not free.")
 @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first, and the unlock then.")
@@ -70,7 +71,7 @@ public class GrantRacesClose {
         }
     }
 
-    /** The holder is of the client that closes: its hold is lost, or its unlock hands the lock to the waiter. */
+    /** The holder belongs to the closing client: its hold is lost, or its unlock hands the lock to the waiter. */
     @JCStressTest
     @JCStressMeta(GrantRacesClose.class)
     @State
@@ -86,7 +87,7 @@ public class GrantRacesClose {
             try {
                 race.unlock();
             } catch (LockLostException e) {
-                // Closed before.
+                // Ignored: the close came first.
             }
             close.join();
         }

@@ -13,9 +13,9 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a waiter in {@code lockInterruptibly()} that is interrupted while the lock is handed to it either has it, and
- * keeps the interrupt, or throws {@code InterruptedException}; then the lock is free for the next, at once. A waiter in
- * {@code lock()} has it in any case, and keeps the interrupt.
+ * Claim: if a waiter in {@code lockInterruptibly()} is interrupted while the lock is handed to it, the waiter either
+ * gets the lock and keeps the interrupt, or throws {@code InterruptedException}; then the lock is free for the next
+ * waiter at once. A waiter in {@code lock()} always gets the lock, and keeps the interrupt.
  *
  * <pre>
  *   jcstress-tests/run GrantRacesInterrupt
@@ -26,7 +26,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   left             acceptable  the interrupt came first
  * </pre>
  *
- * In {@code TwinBroken} a waiter that gives up does not say so to Redis.
+ * In {@code TwinBroken} a waiter that gives up does not tell Redis.
  */
 @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
 @Outcome(

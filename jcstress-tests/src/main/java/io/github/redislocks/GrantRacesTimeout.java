@@ -15,8 +15,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a waiter whose time is over while the lock is handed to it either has it, or has left; then the lock is free
- * for the next, at once.
+ * Claim: if the time of a waiter ends while the lock is handed to it, the waiter either gets the lock, or leaves; then
+ * the lock is free for the next waiter at once.
  *
  * <pre>
  *   jcstress-tests/run GrantRacesTimeout
@@ -27,8 +27,8 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   left             acceptable  the timeout came first
  * </pre>
  *
- * {@code CoreVerdict} is the verdict of {@code Attempt} alone, {@code CoreGate} the line of {@code LocalQueue}. The
- * broken ones look first and write then; in {@code TwinBroken} a waiter that gives up does not say so to Redis.
+ * {@code CoreVerdict} tests the verdict of {@code Attempt} alone, {@code CoreGate} tests {@code LocalQueue}. The broken
+ * ones read and write in two steps. In {@code TwinBroken} a waiter that gives up does not tell Redis.
  */
 @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "Both have gone, and the lock is not free.")
 @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "The grant came first.")
@@ -117,7 +117,9 @@ public class GrantRacesTimeout {
         }
     }
 
-    /** The contender hands its turn on while the only waiter behind it leaves; then the owner of the turn exits. */
+    /**
+     * The contender hands its local turn on while the only waiter behind it leaves. Then the owner of the turn exits.
+     */
     @JCStressTest
     @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "The turn is with somebody that has gone.")
     @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "It had the turn, and handed it on.")
@@ -155,7 +157,7 @@ public class GrantRacesTimeout {
         }
     }
 
-    /** A line whose first is looked up in one step, and removed or given the turn in another. */
+    /** A queue that looks its first waiter up in one step, and removes it or gives it the turn in another step. */
     @JCStressTest
     @Outcome(id = Handover.ORPHANED, expect = Expect.FORBIDDEN, desc = "To be caught: two steps.")
     @Outcome(id = Handover.HAD, expect = Expect.ACCEPTABLE, desc = "It had the turn, and handed it on.")

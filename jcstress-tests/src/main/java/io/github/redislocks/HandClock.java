@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Time that stands still until an actor moves it. A thread that parks for a time spins; a thread that parks without a
- * time has to be unparked.
+ * A clock that stands still until an actor moves it. A thread that parks with a time limit spins; a thread that parks
+ * without a time limit has to be unparked.
  */
 final class HandClock implements Clock {
 
@@ -26,7 +26,7 @@ final class HandClock implements Clock {
         }
     }
 
-    /** Yields once: the actor that moves time may have ended, and the caller looks again at what it waits for. */
+    /** Yields once. The actor that moves the clock may have ended, so the caller has to check its condition again. */
     @Override
     public void pause(Object blocker, long nanos) {
         Thread.yield();

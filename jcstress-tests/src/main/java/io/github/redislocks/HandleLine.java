@@ -13,9 +13,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/**
- * A lock that a handle has and for which two others stand in line, one after the other, without threads; on the twin.
- */
+/** A lock that a handle holds and for which two acquisitions without threads wait in line; on the in-memory twin. */
 final class HandleLine {
 
     static final String ORPHANED = "nobody's";
@@ -29,7 +27,7 @@ final class HandleLine {
     final CompletableFuture<LockHandle> first;
     final CompletableFuture<LockHandle> second;
 
-    /** The client of the holder and that of those who wait, which may be the same. */
+    /** Makes the lock. The holder and the waiters may be of one client. */
     HandleLine(RedisLocks holding, RedisLocks waiting) {
         this.waiting = waiting;
         this.held = holder(holding, name);
@@ -43,7 +41,7 @@ final class HandleLine {
         }
     }
 
-    /** A handle that has a lock which is free. */
+    /** Acquires a free lock for a handle. */
     static RedisLockHandle holder(RedisLocks locks, String name) {
         try {
             return (RedisLockHandle) locks.reentrantLock(name).acquire();
@@ -52,12 +50,12 @@ final class HandleLine {
         }
     }
 
-    /** The hold of a handle of this client. */
+    /** Returns the hold of a handle of the given client. */
     static Hold hold(RedisLocks locks, RedisLockHandle handle) {
         return Inside.of(locks.client()).holds().get(handle.sync().keys(), handle.handleOwner().holder);
     }
 
-    /** Lets a random time pass, of at most half a millisecond, about as long as a grant is on its way. */
+    /** Waits for a random time of at most half a millisecond: about the time that a grant takes. */
     static void aMoment() {
         long end = System.nanoTime() + ThreadLocalRandom.current().nextInt(500_000);
         while (System.nanoTime() < end) {
@@ -65,7 +63,7 @@ final class HandleLine {
         }
     }
 
-    /** The handle of one that waits, for a time; null if it does not have the lock then. */
+    /** Waits for a handle, for the given time at most; null if the lock was not acquired. */
     static LockHandle await(CompletableFuture<LockHandle> waiter, Duration limit) {
         try {
             return waiter.get(limit.toNanos(), TimeUnit.NANOSECONDS);
@@ -76,12 +74,12 @@ final class HandleLine {
         }
     }
 
-    /** Whether Redis says that this handle has the lock, and no other does. */
+    /** Whether Redis says that the given handle has the lock. */
     boolean isWith(LockHandle handle) {
         return handle.owner().equals(SERVER.hash(keys.lock()).get("owner")) && handle.isHeld();
     }
 
-    /** Whether the lock becomes free within a time, and nothing is left of it in Redis and in the clients. */
+    /** Whether the lock becomes free within the given time, and nothing of it is left in Redis and in the clients. */
     boolean isFree(Duration limit) {
         boolean free = Aside.await(
                 limit.toNanos(),

@@ -4,7 +4,7 @@ import io.github.redislocks.client.LockClient;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 
-/** A lock whose holder unlocks it while the only one that waits for it leaves; on the twin. */
+/** A lock that its holder unlocks while the only waiter leaves; on the in-memory twin. */
 final class Handover {
 
     static final String ORPHANED = "nobody's";
@@ -31,7 +31,7 @@ final class Handover {
     private volatile boolean interrupted;
     private volatile boolean gone;
 
-    /** The client of the holder and that of the waiter, which may be the same. */
+    /** Makes the lock. The holder and the waiter may be of one client. */
     Handover(LockClient holding, LockClient waiting) {
         this.holding = holding;
         this.waiting = waiting;
@@ -39,7 +39,7 @@ final class Handover {
         this.waiter = waiting.lock(name, false);
     }
 
-    /** Of the holder: locks, and returns when the other waits. */
+    /** Called by the holder: locks, and returns when the waiter waits. */
     void hold() {
         holder.lock();
         long attempt = holder.hold().attempt;
@@ -49,7 +49,7 @@ final class Handover {
         }
     }
 
-    /** Of the holder: locks, and unlocks; says what became of it. */
+    /** Called by the holder: locks and unlocks. Returns the outcome. */
     String visit() {
         holder.lock();
         held = true;
@@ -61,7 +61,7 @@ final class Handover {
         }
     }
 
-    /** Returns when the lock has been had. */
+    /** Waits until the holder has had the lock. */
     void awaitHolder() {
         while (!held) {
             Thread.yield();
@@ -79,7 +79,7 @@ final class Handover {
         holder.unlock();
     }
 
-    /** Of the holder: gives the waiter time to leave, for a broken one. */
+    /** Called by the holder: gives the waiter of a broken test time to leave. */
     void dawdle() {
         for (int i = 0; i < TURNS && !gone; i++) {
             Thread.yield();
@@ -92,7 +92,7 @@ final class Handover {
         interrupted = true;
     }
 
-    /** Of the waiter: waits in this way, unlocks if it has the lock, and says what became of it. */
+    /** Called by the waiter: waits in the given way, and unlocks if it has the lock. Returns the outcome. */
     String await(Way way) {
         thread = Thread.currentThread();
         awaitHolder();
@@ -115,9 +115,7 @@ final class Handover {
         }
     }
 
-    /**
-     * Of the waiter, after its wait: takes its interrupt, which has come or will come. Whether the flag is set then.
-     */
+    /** Called by the waiter after its wait: waits for the interrupt. Returns whether the interrupt flag is set. */
     boolean takeInterrupt() {
         while (!interrupted) {
             Thread.yield();
@@ -125,7 +123,9 @@ final class Handover {
         return Thread.interrupted();
     }
 
-    /** When both have gone: whether the lock is free, and nothing of either is left in Redis and in their clients. */
+    /**
+     * Called when both have gone: whether the lock is free, and nothing of both is left in Redis and in the clients.
+     */
     boolean isFree() {
         boolean free = holder.keys().all().stream()
                 .allMatch(key -> key.equals(holder.keys().fence()) || !exists(key));

@@ -14,7 +14,7 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a lock is held until it was unlocked as often as it was locked, and not longer.
+ * Claim: a lock is held until it was unlocked as often as it was locked, and no longer.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'HoldCount'
@@ -35,7 +35,7 @@ public class HoldCount {
     static final String TWO = "two at once";
     static final String COUNTED = "counted";
 
-    /** Locks twice, visits between the unlocks; whether the counts were right. */
+    /** Locks twice, and visits the room between the unlocks. Returns whether the counts were right. */
     private static boolean visit(RedisReentrantLock lock, Room room, int number) {
         boolean right = lock.getHoldCount() == 0;
         lock.lock();
@@ -48,7 +48,7 @@ public class HoldCount {
         try {
             lock.unlock();
         } catch (LockLostException e) {
-            // The broken one has been freed before.
+            // Ignored: in the broken test, the lock was freed before.
         }
         return right && lock.getHoldCount() == 0;
     }
@@ -152,7 +152,7 @@ public class HoldCount {
             return new Tampered(honest, (redis, call, timeout) -> {
                 Reply reply = redis.run(call, timeout);
                 if (call.script().name().equals("release_inner")) {
-                    // By a leave: the holder would be notified of a forced unlock.
+                    // Use a leave: of a forced unlock, the holder would be notified.
                     long attempt = Long.parseLong(call.args().get(1));
                     redis.run(
                             Scripts.leave(

@@ -16,8 +16,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a loss interrupts an action with a handle once, while it runs, and never what its thread does afterwards; if
- * it comes too late for the action to notice, nothing of it stays.
+ * Claim: a loss interrupts an action with a handle once, while the action runs, and never interrupts what the thread
+ * does after it. If the action ends before it notices the interrupt, the interrupt is cleared.
  *
  * <pre>
  *   jcstress-tests/run LossRacesInterrupt
@@ -30,8 +30,8 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   not noticed      acceptable  the action ended first
  * </pre>
  *
- * {@code Core*} is {@code Interruption} alone. The broken twin looks first whether the thread is at work, and
- * interrupts it then.
+ * {@code Core*} tests {@code Interruption} alone. The broken twin checks whether the thread is at work, and interrupts
+ * it in a second step.
  */
 @Outcome(id = LossRacesInterrupt.LATE, expect = Expect.FORBIDDEN, desc = "Interrupted after the action.")
 @Outcome(id = LossRacesInterrupt.TWICE, expect = Expect.FORBIDDEN, desc = "Interrupted more than once.")
@@ -50,7 +50,7 @@ public class LossRacesInterrupt {
 
     private static final int TURNS = 300;
 
-    /** The interrupts that the thread of the action sees. */
+    /** Counts the interrupts that the thread of the action sees. */
     private static final class Watched {
         private volatile boolean working;
         private volatile boolean ended;
@@ -58,7 +58,7 @@ public class LossRacesInterrupt {
         private int noticed;
         private boolean late;
 
-        /** Works for some turns, and looks for interrupts in each. */
+        /** Works for several iterations, and checks for an interrupt in each. */
         void work(int turns) {
             working = true;
             for (int i = 0; i < turns; i++) {
@@ -74,7 +74,7 @@ public class LossRacesInterrupt {
             }
         }
 
-        /** After the action: what this thread does now is nobody else's business. */
+        /** Called after the action: the thread must not be interrupted any more. */
         void after() {
             late = Thread.interrupted();
             ended = true;
@@ -84,7 +84,7 @@ public class LossRacesInterrupt {
             late |= Thread.interrupted();
         }
 
-        /** Of the other: returns when the work has begun. */
+        /** Called by the other actor: waits until the work has begun. */
         void awaitWork() {
             while (!working) {
                 Thread.yield();
@@ -170,7 +170,7 @@ public class LossRacesInterrupt {
         }
     }
 
-    /** A handle that is lost beside the action under it. */
+    /** A handle that is lost while an action runs under it. */
     private static final class Subject {
         final String name = OnTwin.name();
         final RedisLocks locks = OnTwin.Slow.HERE;
@@ -195,7 +195,7 @@ public class LossRacesInterrupt {
             watched.after();
         }
 
-        /** Returns when the handle, if it was lost, has been told. */
+        /** Declares the loss. If the handle was lost, waits until the handle was notified. */
         void lose() {
             watched.awaitWork();
             lost = Inside.of(locks.client()).losses().lose(hold, LockLost.Reason.TAKEN);
@@ -209,7 +209,7 @@ public class LossRacesInterrupt {
         }
     }
 
-    /** The action ends at some time. */
+    /** The action ends at a random time. */
     @JCStressTest
     @JCStressMeta(LossRacesInterrupt.class)
     @State
@@ -232,7 +232,7 @@ public class LossRacesInterrupt {
         }
     }
 
-    /** The action sleeps until it is interrupted, and goes on for a moment then. */
+    /** The action sleeps until it is interrupted, and then goes on for a short time. */
     @JCStressTest
     @JCStressMeta(LossRacesInterrupt.class)
     @State

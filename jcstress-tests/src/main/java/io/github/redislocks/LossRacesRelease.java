@@ -16,8 +16,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a handle whose loss is found during its release ends once: either {@code lost()} completes, once, and the
- * release reports the loss, or the release succeeds, and {@code lost()} never completes.
+ * Claim: if the loss of a handle is found during its release, the handle ends once. Either {@code lost()} completes
+ * once and the release reports the loss, or the release succeeds and {@code lost()} never completes.
  *
  * <pre>
  *   jcstress-tests/run LossRacesRelease
@@ -31,7 +31,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *
  * The loss is declared, as by a renewal, beside {@code release()} in {@code Twin} and beside {@code releaseAsync()} in
  * {@code TwinAsync}; in {@code TwinForced} another client forces the lock while {@code close()} runs. The broken twin
- * looks first whether the handle is held, and releases it then.
+ * checks whether the handle is held, and releases it in a second step.
  */
 @Outcome(id = LossRacesUnlock.BOTH, expect = Expect.FORBIDDEN, desc = "lost() completed after a release in order.")
 @Outcome(id = LossRacesUnlock.NEITHER, expect = Expect.FORBIDDEN, desc = "A loss of which lost() does not know.")
@@ -42,7 +42,7 @@ public class LossRacesRelease {
 
     static final String TWICE = "told twice";
 
-    /** A handle that has a lock, and how often its loss is reported. */
+    /** A handle that has a lock, and the number of reports of its loss. */
     private static final class Subject {
         final String name = OnTwin.name();
         final RedisLocks locks = OnTwin.Slow.HERE;
@@ -58,9 +58,9 @@ public class LossRacesRelease {
             Inside.of(locks.client()).losses().lose(hold, LockLost.Reason.TAKEN);
         }
 
-        /** When both have come to their end. */
+        /** Called when both actors have ended: returns the outcome. */
         String story(boolean released) {
-            // After a force a thread of the client declares the loss, and may be about to tell it.
+            // After a forced unlock, a thread of the client declares the loss, and may not have reported it yet.
             boolean agrees = Aside.await(
                     OnTwin.Slow.LIMIT.toNanos(),
                     () -> (told.get() > 0) == (hold.lossReason() != null) && !hold.isOpen());
@@ -122,7 +122,7 @@ public class LossRacesRelease {
         }
     }
 
-    /** The hold ends in Redis, and the client gets the message while it sends the release. */
+    /** The hold is ended in Redis, and the client gets the message while it sends the release. */
     @JCStressTest
     @JCStressMeta(LossRacesRelease.class)
     @State

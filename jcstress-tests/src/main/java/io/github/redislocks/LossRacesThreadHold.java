@@ -24,7 +24,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
  * Claim: if the lease of a residence is lost while a thread acquires or releases the lock under it, then the thread
- * does not have the lock, or gets the loss reported; and the turn is free again.
+ * does not have the lock, or the loss is reported to it. In both cases the turn is free again.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'LossRacesThreadHold'
@@ -38,7 +38,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   not taken     acceptable  the loss was faster
  * </pre>
  *
- * The broken twin does not look at the lease again after it can be seen as the holder.
+ * The broken twin does not check the lease again after the thread is visible as the holder.
  */
 @Outcome(id = "unseen", expect = Expect.FORBIDDEN, desc = "A lost lease under a thread that has the lock.")
 @Outcome(id = "stuck", expect = Expect.FORBIDDEN, desc = "The turn is never free again.")

@@ -17,8 +17,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a hold that is declared lost while its owner unlocks ends once: either the loss is told and {@code unlock()}
- * throws, or {@code unlock()} returns and no loss is told.
+ * Claim: if a hold is declared lost while its owner unlocks, the hold ends once. Either the loss is reported and
+ * {@code unlock()} throws, or {@code unlock()} returns and no loss is reported.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'LossRacesUnlock'
@@ -29,8 +29,8 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   released             acceptable  the unlock came first
  * </pre>
  *
- * {@code Core*} is {@code Hold} alone, {@code Twin*} the whole way of an unlock. The broken twin looks at the state
- * first and writes it then, in two steps.
+ * {@code Core*} tests {@code Hold} alone, {@code Twin*} a complete unlock. The broken twin reads the state and writes
+ * it in two steps.
  */
 @Outcome(
         id = LossRacesUnlock.BOTH,
@@ -53,7 +53,7 @@ public class LossRacesUnlock {
         return released ? RELEASED : NEITHER;
     }
 
-    /** An open hold that nobody knows of; made by the thread that holds. */
+    /** Makes an open hold of the calling thread, which is in no map. */
     static Hold hold(long deadlineNanos) {
         Attempt attempt = new Attempt(
                 7, OnTwin.keys("n"), new Owner("owner"), new Attempt.Request(30_000, true, false), WaitLimit.endless());

@@ -19,8 +19,8 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   one at a time    acceptable  all visits count
  * </pre>
  *
- * The broken twins have a Redis that says yes to everybody, and one that says yes to all who found the lock free before
- * any of them took it: it takes luck to meet that.
+ * One broken twin has a Redis that grants the lock to every caller. The other has a Redis that grants the lock to all
+ * callers that found it free before one of them took it, which is rarely met.
  */
 @Outcome(id = MutualExclusion.TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
 @Outcome(id = MutualExclusion.ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")
@@ -44,7 +44,7 @@ public class MutualExclusion {
         try {
             lock.unlock();
         } catch (LockLostException e) {
-            // Redis knows of one hold only.
+            // Ignored: the broken Redis knows only one of the holds.
         }
     }
 
@@ -128,8 +128,8 @@ public class MutualExclusion {
     }
 
     /**
-     * Three visitors: two of one client, of which one waits in the local queue, and one of another. The third is a
-     * thread that the first actor starts, since jcstress wants a processor for each actor.
+     * Three visitors: two of one client, one of which waits in the local queue, and one of another client. The first
+     * actor starts the third visitor as a thread, since jcstress needs a processor for each actor.
      */
     @JCStressTest
     @JCStressMeta(MutualExclusion.class)

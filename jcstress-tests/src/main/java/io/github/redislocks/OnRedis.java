@@ -8,10 +8,10 @@ import io.github.redislocks.state.Settings;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
-/** A redis-server and two clients of it, as two JVMs have. */
+/** A redis-server with two clients, as of two JVMs. */
 final class OnRedis {
 
-    /** The system property by which {@link Proof} tells the JVMs of the tests of the server that they share. */
+    /** The system property by which {@link Proof} passes the URL of the shared server to the JVMs of the tests. */
     static final String PROPERTY = "redis.url";
 
     private static final int CONNECTIONS = 8;
@@ -22,7 +22,7 @@ final class OnRedis {
 
     private OnRedis() {}
 
-    /** A client whose Redis may be tampered with. */
+    /** Makes a client whose Redis may be tampered with. */
     static RedisLocks client(UnaryOperator<Redis> tampering) {
         return RedisLocks.on(
                 tampering.apply(SERVER.open(CONNECTIONS, Settings.DEFAULT_COMMAND_TIMEOUT.toNanos())),
@@ -31,7 +31,7 @@ final class OnRedis {
                 Clock.SYSTEM);
     }
 
-    /** The given server, or one that ends with this JVM. */
+    /** The URL of the given server, or of a new server that ends with this JVM. */
     private static String uri() {
         String shared = System.getProperty(PROPERTY, OwnServer.given());
         return shared == null ? OwnServer.start().uri() : shared;

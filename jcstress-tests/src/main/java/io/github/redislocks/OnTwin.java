@@ -17,14 +17,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
 
-/** The in-memory twins of Redis that all states of a test share, and clients of them. */
+/** The in-memory twins of Redis that all states of a test share, with clients. */
 final class OnTwin {
 
     private static final AtomicLong NAMES = new AtomicLong();
 
     private OnTwin() {}
 
-    /** A twin by the clock of this machine, with two clients that do their background work, as two JVMs have. */
+    /** A twin with the clock of this machine and two clients with background work, as of two JVMs. */
     static final class Live {
         static final InMemoryRedis SERVER = new InMemoryRedis();
         static final RedisLocks HERE = client(redis -> redis);
@@ -42,7 +42,7 @@ final class OnTwin {
         }
     }
 
-    /** A twin whose time stands still, for clients whose time and watchdog are moved by an actor. */
+    /** A twin whose clock stands still, for clients whose clock and watchdog an actor moves. */
     static final class Still {
         static final InMemoryRedis SERVER = new InMemoryRedis(() -> 1_790_000_000_000_000L);
         private static final Reply CHECKED =
@@ -50,15 +50,15 @@ final class OnTwin {
 
         private Still() {}
 
-        /** A client without a watchdog. */
+        /** Makes a client without a watchdog. */
         static LockClient client(HandClock clock) {
             return client("client", clock, SERVER);
         }
 
-        /** A client that nothing but its callers moves, with a connection of its own; to be closed. */
+        /** Makes a client without background work and with its own connection. The caller must close it. */
         static LockClient client(String id, HandClock clock, UnaryOperator<Redis> tampering) {
             LockClient client = client(id, clock, tampering.apply(SERVER.another()));
-            // Sends what callers leave behind.
+            // Makes the parts that send what callers leave to the background.
             Inside inside = Inside.of(client);
             inside.watchdog().lookAfter(inside.mailbox(), List.of());
             inside.watchdog().sender(inside.mailbox().channel(), new HashSet<>());
@@ -76,7 +76,7 @@ final class OnTwin {
         }
     }
 
-    /** Two clients without a watchdog, as two JVMs have, for all states of a test: no heartbeat helps them. */
+    /** Two clients without a watchdog, as of two JVMs, for all states of a test. They have no heartbeats. */
     static final class Hand {
         static final HandClock CLOCK = new HandClock();
         static final LockClient HERE = Still.client("here", CLOCK, redis -> redis);
@@ -86,11 +86,11 @@ final class OnTwin {
     }
 
     /**
-     * Two clients with background work, as in two JVMs, by a slow clock: no heartbeat, due every 1.5 s, replaces a lost
-     * wake-up while its thread still waits. The clock of the twin stands still, so nothing in the twin expires.
+     * Two clients with background work, as of two JVMs, with a slow clock: a heartbeat comes too late to replace a lost
+     * wake-up. The clock of the twin stands still, so nothing in the twin expires.
      */
     static final class Slow {
-        /** For how long a test waits for what needs no heartbeat: shorter than one. */
+        /** How long a test waits for what needs no heartbeat: shorter than the time of a heartbeat. */
         static final Duration LIMIT = Duration.ofSeconds(12);
 
         private static final int SLOWER = 10;
@@ -123,12 +123,12 @@ final class OnTwin {
         }
     }
 
-    /** Removes what a lock leaves behind, so that the twin does not grow. */
+    /** Removes what a lock leaves in the twin, so that the twin does not grow. */
     private static void forget(InMemoryRedis server, String name) {
         keys(name).all().forEach(server::del);
     }
 
-    /** A name that no other state has. */
+    /** Returns a name that no other state has. */
     static String name() {
         return "n" + NAMES.incrementAndGet();
     }

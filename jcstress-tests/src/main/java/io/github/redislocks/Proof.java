@@ -24,9 +24,8 @@ import org.openjdk.jcstress.infra.grading.GradingResult;
 import org.openjdk.jcstress.infra.grading.ReportUtils;
 
 /**
- * All tests in one run: the claims, which must hold, and their broken twins, which must be caught. Ends with a table,
- * and with status 1 unless all went as they must. Arguments: {@code --long} and, optionally, a part of the tests'
- * names.
+ * Runs all tests: the claims, which must hold, and their broken twins, which must be caught. Prints a table, and ends
+ * with status 1 if a test did not go as it must. Arguments: {@code --long} and, optionally, a part of the tests' names.
  */
 public final class Proof {
 
@@ -51,12 +50,12 @@ public final class Proof {
             "-v");
 
     /**
-     * Tests that are run in one go.
+     * Tests that run together in one run of jcstress.
      *
      * @param names a regular expression of their names
-     * @param stride how many states are made at a time: few where an actor takes long
-     * @param iterations how often each is run, per configuration of the JVM
-     * @param millis for how long each time
+     * @param stride how many states are made at a time: few if an actor takes long
+     * @param iterations how often each test runs in each configuration of the JVM
+     * @param millis how long each of these runs takes
      */
     private record Part(String title, String names, int stride, int iterations, int millis) {
 
@@ -88,7 +87,7 @@ public final class Proof {
         this.folder = folder;
     }
 
-    /** Runs them. */
+    /** Runs the tests. */
     public static void main(String[] args) throws IOException, InterruptedException {
         List<String> words = new ArrayList<>(List.of(args));
         boolean isLong = words.remove("--long");
@@ -163,7 +162,7 @@ public final class Proof {
         return arguments.toArray(String[]::new);
     }
 
-    /** Runs jcstress in a JVM of its own: a second run in one JVM takes every configuration twice. */
+    /** Runs jcstress in a separate JVM: a second run in the same JVM would take every configuration twice. */
     private Collection<TestResult> results(Part part) throws IOException, InterruptedException {
         Path work = Files.createDirectories(output(part).getParent());
         for (Path old : blobs(work)) {
@@ -182,7 +181,7 @@ public final class Proof {
                 .start();
         Runtime.getRuntime().addShutdownHook(new Thread(jcstress::destroy));
         try {
-            // The exit status has no information: the broken twins have to fail.
+            // Ignore the exit status: the broken twins always fail.
             jcstress.waitFor();
         } finally {
             jcstress.destroy();
@@ -211,7 +210,7 @@ public final class Proof {
         }
     }
 
-    /** Writes its line; returns whether it went as it must. */
+    /** Writes the line of a test. Returns whether the test went as it must. */
     private boolean judge(TestResult result) {
         long all = 0;
         long forbidden = 0;

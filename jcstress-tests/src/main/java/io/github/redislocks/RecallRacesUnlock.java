@@ -18,9 +18,9 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a residence that is recalled while a thread of its client locks and unlocks is given up, by that thread or by
- * the thread that got the recall. No other thread would give it up: no watchdog runs here, and no heartbeat recalls
- * again.
+ * Claim: if a lease is recalled while a thread of its client locks and unlocks, the lease is given up, by that thread
+ * or by the thread that got the recall. No other thread gives it up here: no watchdog runs, and no heartbeat recalls
+ * the lease again.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'RecallRacesUnlock'
@@ -29,7 +29,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   given up   acceptable
  * </pre>
  *
- * The broken twin does not look again after it has ended its turn.
+ * The broken twin does not check for a recall after the end of its turn.
  */
 @Outcome(id = "kept", expect = Expect.FORBIDDEN, desc = "Each of the two left it to the other.")
 @Outcome(id = "given up", expect = Expect.ACCEPTABLE, desc = "One of the two did it.")
@@ -37,7 +37,7 @@ public class RecallRacesUnlock {
 
     private static final Settings KEEPING = Settings.DEFAULTS.withResidency(Duration.ofHours(1));
 
-    /** A client whose mailbox is open, so that it keeps locks. */
+    /** A client that keeps locks, since its mailbox is open. */
     private static final class Keeper {
         static final HandClock CLOCK = new HandClock();
         static final LockClient CLIENT = OnTwin.Still.client("keeper", CLOCK, redis -> redis);
@@ -62,7 +62,7 @@ public class RecallRacesUnlock {
             sync.lock();
             sync.unlock();
             lease = residence.lease();
-            // There are tokens by the time alone in the first millisecond.
+            // Advance the clock: in the first millisecond of a lease, time alone provides tokens.
             Keeper.CLOCK.advance(10_000);
         }
 

@@ -13,8 +13,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: of two threads that release one handle at once exactly one releases it, both return normally, and those that
- * wait have the lock one after the other, each for as long as it likes.
+ * Claim: if two threads release one handle at once, exactly one of them releases it, and both return normally. The
+ * waiters get the lock one after the other, and none loses it.
  *
  * <pre>
  *   jcstress-tests/run ReleaseRacesRelease
@@ -27,7 +27,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   once           acceptable
  * </pre>
  *
- * The broken twin looks first whether the handle has been released, and writes then.
+ * The broken twin checks whether the handle was released, and marks it in a second step.
  */
 @Outcome(id = ReleaseRacesRelease.TWICE, expect = Expect.FORBIDDEN, desc = "Both say that they released it.")
 @Outcome(id = ReleaseRacesRelease.NEVER, expect = Expect.FORBIDDEN, desc = "Neither does.")

@@ -14,8 +14,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a hold with a fixed lease that is re-entered with a renewed lease, while the confirmation of the first is
- * answered, is renewed from then on.
+ * Claim: if a hold with a fixed lease is re-entered with a renewed lease, while the answer to its confirmation arrives,
+ * the hold is renewed from then on.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'RenewalRacesReentry'
@@ -24,7 +24,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   renewed           acceptable  at the time that either of them named, or once more at that of the confirmation
  * </pre>
  *
- * The broken twin looks first whether the hold is renewed, and writes then.
+ * The broken twin checks whether the hold is renewed, and writes in a second step.
  */
 @Outcome(
         id = RenewalRacesReentry.NEVER,

@@ -19,8 +19,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a renewal that is answered while its owner unlocks neither revives the hold nor declares it lost: that it
- * found nothing to renew is what the unlock did.
+ * Claim: if a renewal is answered while the owner unlocks, the answer neither revives the hold nor declares it lost:
+ * the renewal found nothing because of the unlock.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'RenewalRacesUnlock'
@@ -31,8 +31,8 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   released                 acceptable  the unlock came first
  * </pre>
  *
- * {@code Core*} is {@code Hold} alone; {@code Twin} has the watchdog's own renewal, sent and answered by the second
- * actor. The broken twin looks at the deadline first and moves it then, in two steps.
+ * {@code Core*} tests {@code Hold} alone; in {@code Twin} the second actor does a renewal of the watchdog. The broken
+ * twin reads the deadline and moves it in two steps.
  */
 @Outcome(id = RenewalRacesUnlock.REVIVED, expect = Expect.FORBIDDEN, desc = "The hold is held after unlock().")
 @Outcome(id = RenewalRacesUnlock.RENEWED, expect = Expect.ACCEPTABLE, desc = "The renewal came first.")

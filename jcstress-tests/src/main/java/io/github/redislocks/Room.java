@@ -1,14 +1,14 @@
 package io.github.redislocks;
 
 /**
- * A critical section. Its fields are plain on purpose: a lock that does not exclude, or that does not make the writes
- * of a holder visible to the next, loses visits.
+ * A critical section. Its fields are plain on purpose: a lock that does not exclude other threads, or does not make a
+ * holder's writes visible to the next holder, loses visits.
  */
 final class Room {
 
-    /** Long enough to be met now and then, if it can happen. */
+    /** The length of a visit in which another visitor, if that can happen, is met now and then. */
     static final long A_MOMENT_NANOS = 20_000;
-    /** Long enough to be met whenever it can happen, for a broken lock. */
+    /** The length of a visit in which another visitor is met always, for a broken lock. */
     static final long A_WHILE_NANOS = 5_000_000;
 
     private final long stayNanos;
@@ -20,7 +20,11 @@ final class Room {
         this.stayNanos = stayNanos;
     }
 
-    /** Goes in, stays for a moment or until somebody else comes in, and goes out; of a visitor with this number. */
+    /**
+     * Enters, stays for some time or until another visitor enters, and leaves.
+     *
+     * @param number the number of the visitor
+     */
     void visit(int number) {
         int before = visits;
         visitor = number;
@@ -34,7 +38,7 @@ final class Room {
         visits = before + 1;
     }
 
-    /** In words: what became of as many visits. */
+    /** Returns the outcome after the given number of visits. */
     String afterVisits(int expected) {
         return visits == expected && !disturbed ? "one at a time" : "two at once";
     }

@@ -12,8 +12,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a waiter in a Condition that is interrupted while a signal comes either has the signal, and keeps the
- * interrupt, or throws {@code InterruptedException}, and then the next waiter has the signal.
+ * Claim: if a waiter in a Condition is interrupted while a signal comes, the waiter either gets the signal and keeps
+ * the interrupt, or throws {@code InterruptedException}; then the next waiter gets the signal.
  *
  * <pre>
  *   jcstress-tests/run SignalRacesInterrupt

@@ -14,8 +14,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: a waiter in a Condition whose time is over while a signal comes either has the signal and says so, or has not,
- * and then the next waiter has it.
+ * Claim: if the time of a waiter in a Condition ends while a signal comes, the waiter either gets the signal and
+ * returns true, or does not get it; then the next waiter gets the signal.
  *
  * <pre>
  *   jcstress-tests/run SignalRacesTimeout

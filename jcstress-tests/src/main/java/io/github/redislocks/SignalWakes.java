@@ -13,7 +13,7 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: who waits in a Condition until something is so, and is signalled when it is, wakes and sees it.
+ * Claim: a thread that waits in a Condition for a change wakes after the signal, and sees the change.
  *
  * <pre>
  *   jcstress-tests/run SignalWakes
@@ -40,12 +40,12 @@ public class SignalWakes {
     static final String WOKEN = "woken";
     static final String NO_NEED = "no need";
 
-    /** Longer than any heartbeat, so that only a permanently lost signal is missed. */
+    /** Longer than any heartbeat, so that only a signal that is lost for ever counts as lost. */
     private static final long LONG_MILLIS = 20_000;
 
     private static final long SHORT_MILLIS = 20;
 
-    /** A box for one thing, empty at first; its fields are plain on purpose. */
+    /** A box for one thing, which is empty at first. Its fields are plain on purpose. */
     private static final class Box {
         private final RedisReentrantLock inside;
         private final RedisReentrantLock outside;
@@ -64,7 +64,7 @@ public class SignalWakes {
             this.patienceMillis = patienceMillis;
         }
 
-        /** Fills it: every other box not before somebody waits for that. */
+        /** Fills the box. For every other box, first waits until a thread waits for it. */
         void put() {
             while (awaited && !waits) {
                 Thread.yield();

@@ -9,7 +9,7 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.util.List;
 
-/** Two threads wait in a Condition, and the first leaves while one of them is signalled; on the twin. */
+/** Two threads wait in a Condition, and the first one leaves while one of them is signalled; on the in-memory twin. */
 final class Signalling {
 
     static final String LOST = "signal lost";
@@ -20,7 +20,7 @@ final class Signalling {
     private static final InMemoryRedis SERVER = OnTwin.Still.SERVER;
     private static final int TURNS = 1_000;
 
-    /** Waits in a Condition in one of its ways; whether it was signalled. */
+    /** A way to wait in a Condition. Returns whether the thread was signalled. */
     @FunctionalInterface
     interface Way {
         boolean await(RedisCondition condition) throws InterruptedException;
@@ -35,14 +35,18 @@ final class Signalling {
     private volatile boolean gone;
     private volatile Aside.Task other;
 
-    /** The client of the waiter that leaves; the other waiter and the signaller are of another client. */
+    /**
+     * Makes the Condition.
+     *
+     * @param leaving the client of the waiter that leaves; the other waiter and the signaller are of another client
+     */
     Signalling(LockClient leaving) {
         this.leaving = leaving;
         this.first = leaving.lock(name, false);
         this.second = OnTwin.Hand.THERE.lock(name, false);
     }
 
-    /** A Redis that says to who leaves a Condition that it was not signalled, whether it was or not. */
+    /** A Redis that always tells a thread that leaves a Condition that the thread was not signalled. */
     static Redis forgetful(Redis honest) {
         return new Tampered(honest, (redis, call, timeout) -> {
             Reply reply = redis.run(call, timeout);
@@ -56,7 +60,7 @@ final class Signalling {
         return client.condition(sync, LockKeys.condition("c"));
     }
 
-    /** Of the first waiter: waits in this way, and says what became of it. */
+    /** Called by the first waiter: waits in the given way, and returns the outcome. */
     String await(Way way) {
         thread = Thread.currentThread();
         first.lock();
@@ -79,7 +83,7 @@ final class Signalling {
     }
 
     /**
-     * Of the first waiter, after its wait: takes its interrupt, which has come or will come. Whether the flag is set.
+     * Called by the first waiter after its wait: waits for the interrupt. Returns whether the interrupt flag is set.
      */
     boolean takeInterrupt() {
         while (!interrupted) {
@@ -88,7 +92,7 @@ final class Signalling {
         return Thread.interrupted();
     }
 
-    /** Of the signaller: locks when both wait. */
+    /** Called by the signaller: locks when both waiters wait. */
     void lock() {
         while (SERVER.zset(conditions()).size() < 2) {
             Thread.yield();
@@ -107,7 +111,7 @@ final class Signalling {
         interrupted = true;
     }
 
-    /** Of the signaller: gives the first waiter time to decide, for a broken one. */
+    /** Called by the signaller: gives the first waiter of a broken test time to decide. */
     void dawdle() {
         for (int i = 0; i < TURNS && !gone; i++) {
             Thread.yield();
@@ -119,7 +123,7 @@ final class Signalling {
         second.unlock();
     }
 
-    /** When all but the second waiter have gone: ends it, and says where the one signal went. */
+    /** Called when only the second waiter is left: ends it, and returns which thread got the signal. */
     String words(String story) {
         boolean otherSignalled = SERVER.zset(conditions()).isEmpty();
         if (!otherSignalled) {

@@ -14,8 +14,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: if an error ends the hold of a thread under a residence while another thread declares that hold lost, then the
- * turn is ended once: a thread that takes the turn after the first of them keeps it.
+ * Claim: if an error ends a thread's hold under a residence while another thread declares that hold lost, the turn ends
+ * once: a thread that takes the turn after the first end keeps it.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'StrandedTurnEnds'
@@ -26,7 +26,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   free          acceptable  it came too early
  * </pre>
  *
- * The broken twin looks whether there is a holder, and then ends its turn.
+ * The broken twin checks whether there is a holder, and ends the turn in a second step.
  */
 @Outcome(id = "taken away", expect = Expect.FORBIDDEN, desc = "The turn of the next thread is ended.")
 @Outcome(id = "stuck", expect = Expect.FORBIDDEN, desc = "The turn is never free again.")

@@ -12,10 +12,10 @@ import io.github.redislocks.state.LockKeys;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A Redis that breaks one promise on purpose, beneath the real client, for the tests that must fail. */
+/** A Redis that breaks one promise on purpose, below the real client, for the tests that must fail. */
 final class Tampered implements Redis {
 
-    /** Runs a call otherwise than it should. */
+    /** Runs a call in a wrong way. */
     @FunctionalInterface
     interface Tampering {
         Reply run(Redis honest, Call call, long timeoutNanos);
@@ -37,7 +37,7 @@ final class Tampered implements Redis {
         });
     }
 
-    /** Grants the lock to each caller that has seen it free, even if another came in between. */
+    /** Grants the lock to each caller that has seen it free, even if another caller has taken it since. */
     static Redis lookingFirst(Redis honest) {
         return new Tampered(honest, (redis, call, timeout) -> {
             if (!verb("acquire").test(call)) {
@@ -55,7 +55,7 @@ final class Tampered implements Redis {
         return OnTwin.keys(key.substring(key.indexOf('{') + 1, key.indexOf('}')));
     }
 
-    /** Calls of a script are answered, and not run. */
+    /** Answers the calls of a script without running them. */
     static Redis without(Redis honest, String script, String answer) {
         return new Tampered(
                 honest,

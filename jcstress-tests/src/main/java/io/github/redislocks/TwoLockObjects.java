@@ -10,7 +10,7 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: two lock objects of one name are one lock, even if one of them is fair.
+ * Claim: two lock objects with one name are one lock, even if one of them is fair.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'TwoLockObjects'
@@ -19,7 +19,7 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   one at a time    acceptable  all visits count
  * </pre>
  *
- * The broken twin names the second object otherwise.
+ * The broken twin gives the second object another name.
  */
 @Outcome(id = TwoLockObjects.TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
 @Outcome(id = TwoLockObjects.ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")

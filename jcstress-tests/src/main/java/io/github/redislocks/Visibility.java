@@ -11,8 +11,8 @@ import org.openjdk.jcstress.infra.results.II_Result;
 import org.openjdk.jcstress.infra.results.L_Result;
 
 /**
- * Claim: what a holder wrote before {@code unlock()} is visible to the next holder, whichever clients of the JVM they
- * use, though no field of theirs is volatile.
+ * Claim: what a holder wrote before {@code unlock()} is visible to the next holder, whichever clients of the JVM the
+ * two use, and although the fields are not volatile.
  *
  * <pre>
  *   java -jar target/jcstress.jar -t 'Visibility'
@@ -22,16 +22,16 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   nothing of it    acceptable  the reader came first
  * </pre>
  *
- * The twin of Redis makes an edge of its own, which sockets do not, and might hide that {@code LockEngine} makes none.
- * So the edge is tested alone as well, {@code Core*}: each of two threads writes, passes the edge, and reads what the
- * other writes. Both passed it, one after the other, so the later one must see the earlier's write.
+ * The in-memory twin makes a happens-before edge, which sockets do not make, and might hide that {@code LockEngine}
+ * makes none. So {@code Core*} tests the edge alone: each of two threads writes, passes the edge, and reads what the
+ * other thread writes. The thread that passes the edge later must see the other thread's write.
  *
  * <pre>
  *   0, 0             FORBIDDEN   neither saw the other
  *   all others       acceptable
  * </pre>
  *
- * Broken twins: a Redis that says yes to everybody, and an edge that only reads, which it takes luck to see.
+ * The broken twins are a Redis that grants the lock to every caller, and an edge that only reads, which rarely shows.
  */
 @Outcome(id = Visibility.HALF, expect = Expect.FORBIDDEN, desc = "The later write was seen, the earlier was not.")
 @Outcome(id = Visibility.ALL, expect = Expect.ACCEPTABLE, desc = "The reader came second.")
@@ -42,13 +42,13 @@ public class Visibility {
     static final String ALL = "all of it";
     static final String NOTHING = "nothing of it";
 
-    /** Plain on purpose. */
+    /** The shared data. The fields are plain on purpose. */
     private static final class Notes {
         private int first;
         private int second;
         private boolean read;
 
-        /** Writes one thing, waits until it is read or for as long as this, and writes the other. */
+        /** Writes one value, waits until it is read or the given time is over, and writes the other value. */
         void write(long stayNanos) {
             first = 1;
             long end = System.nanoTime() + stayNanos;
@@ -58,7 +58,7 @@ public class Visibility {
             second = 1;
         }
 
-        /** Waits until something is written, for a while. */
+        /** Waits until a value is written, for some time at most. */
         void await() {
             for (int i = 0; i < 200 && first == 0; i++) {
                 Thread.yield();
@@ -227,7 +227,7 @@ public class Visibility {
             try {
                 lock.unlock();
             } catch (LockLostException e) {
-                // Redis knows of one hold only.
+                // Ignored: the broken Redis knows only one of the holds.
             }
         }
     }
