@@ -112,6 +112,28 @@ class ErrorInALossTest extends FakeTime {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
+    void report_meetsAnErrorBeforeItsThreadUnlocks_isRepeated(boolean kept) throws Exception {
+        RedisReentrantLock wanted = wanted(kept);
+        inAHolder(() -> {
+            wanted.lock();
+            findTheLossWithAnError();
+            onlyLossesAreLeft(wanted, 1);
+            return null;
+        });
+        assertThat(losses).hasSize(1);
+    }
+
+    /** Another thread finds that the deadline has passed, and its report meets an error. The watchdog sleeps. */
+    private void findTheLossWithAnError() {
+        settle();
+        errors.set(1);
+        clock.moveAtReadings(TimeUnit.SECONDS.toNanos(31));
+        assertThatThrownBy(OwnThread.run(locks::heldNames)::join).hasRootCauseInstanceOf(OutOfMemoryError.class);
+        clock.moveAtReadings(0);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
     void report_meetsAnErrorAfterItsThreadHasLockedAgain_isRepeated(boolean kept) throws Exception {
         RedisReentrantLock wanted = wanted(kept);
         inAHolder(() -> {

@@ -203,6 +203,50 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
+    void lockOnceMore_inTheNextMicrosecond_asksNobody() {
+        long first = use();
+        clock.moveAtReadings(50);
+        redis.log().clear();
+        for (int i = 1; i <= 100; i++) {
+            assertThat(use()).isEqualTo(first + i);
+        }
+        assertThat(requests()).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void lockObject_withALongerLease_hasThatLeaseRenewed(boolean reentry) {
+        RedisReentrantLock longer =
+                locks.reentrantLock("job", PLAIN.lease(Duration.ofMinutes(1)).residency(KEPT));
+        lock.lock();
+        if (!reentry) {
+            lock.unlock();
+            pass(1);
+        }
+        redis.log().clear();
+        longer.lock();
+        assertThat(requests()).as("no lease of its own").isOne();
+        assertThat(longer.remainingLease()).isGreaterThan(Duration.ofSeconds(59));
+        pass(25_000);
+        assertThat(longer.remainingLease()).isGreaterThan(Duration.ofSeconds(35));
+        longer.unlock();
+        if (reentry) {
+            lock.unlock();
+        }
+    }
+
+    @Test
+    void lockObject_withALongerLease_thatRedisDoesNotGive_meetsAnError() {
+        RedisReentrantLock longer =
+                locks.reentrantLock("job", PLAIN.lease(Duration.ofMinutes(1)).residency(KEPT));
+        use();
+        pass(1);
+        redis.down(true);
+        whileTimePasses(() -> assertThatThrownBy(longer::tryLock).isInstanceOf(LockUnavailableException.class));
+        assertThat(longer.isHeldByCurrentThread()).isFalse();
+    }
+
+    @Test
     void token_isGivenOutOnlyIfRedisHasSaidSince_thatTheLeaseIsThere() {
         long first = use();
         redis.log().clear();
@@ -497,7 +541,6 @@ class ResidencyTest extends FakeTime {
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
     }
 
-    /** A thread has unlocked since the last renewal, and another one that has the lock now hears of the loss itself. */
     /** Redis has said after the unlock that the client had the lock. */
     @Test
     void forceUnlock_ofTheClientThatKeepsTheLock_isNoLossOfWhoHasUnlockedIt() {

@@ -1,11 +1,15 @@
 package io.github.redislocks.residency;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.LockLost;
+import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.fixture.NearTheEnd;
+import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Instant;
@@ -104,5 +108,29 @@ class EndOfTurnTest extends SteppedResidence {
                     .isTrue();
         }
         assertThat(overflows).isBetween(1, DEPTHS - 1);
+    }
+
+    /** A lease that is lost when it has just been found open. */
+    private final class LostWhenSeen extends CopiedLease {
+
+        LostWhenSeen(Hold lease) {
+            super(lease);
+        }
+
+        @Override
+        public boolean isOpen() {
+            boolean open = super.isOpen();
+            client.losses.lose(this, LockLost.Reason.TAKEN);
+            return open;
+        }
+    }
+
+    /** The thread that declares the loss does not see the new hold yet, whose thread has just checked the lease. */
+    @Test
+    void leaseThatIsLostAsAThreadLocks_leavesTheTurnToTheNext() {
+        keepInstead(LostWhenSeen::new);
+        kept.lock();
+        assertThat(residence().turn.isFree()).isTrue();
+        assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
     }
 }
