@@ -100,13 +100,8 @@ public final class Entries {
             if (held != null && losses.isValid(held) && reenter(lock, held, limit)) {
                 return held;
             }
-            if (held != null) {
-                // Call `ended` again: the thread that found the loss may have met an error before it notified the
-                // listeners.
-                losses.ended(held);
-                if (held.isLost() && !lock.own.relockAfterLoss()) {
-                    throw Losses.exception(held);
-                }
+            if (held != null && held.isLost() && !lock.own.relockAfterLoss()) {
+                throw Losses.exception(held);
             }
             Owner caller = owners.caller();
             return events.isHeard()

@@ -104,20 +104,12 @@ final class KeptLock extends ThreadLock {
             if (held instanceof ThreadHold local && enteredAgain(local, limit)) {
                 return local;
             }
-            if (held instanceof ThreadHold lost) {
-                // Call `ended` again: the thread that found the loss may have met an error before it notified the
-                // listeners.
-                all.threadLosses.ended(lost);
-                if (!mayRelock()) {
-                    throw Losses.exception(lost);
-                }
+            if (held instanceof ThreadHold && !mayRelock()) {
+                throw Losses.exception(held);
             }
             Hold hold = held instanceof Hold own ? own : held == null ? null : hold();
             if (kept == null || !mayEnter(hold, null)) {
                 return super.acquire(limit);
-            }
-            if (hold != null) {
-                all.losses.ended(hold);
             }
             return acquireKept(kept, limit, hold);
         } finally {

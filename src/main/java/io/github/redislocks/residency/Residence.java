@@ -343,16 +343,13 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
 
     /** Records the loss of a hold, and ends the hold and its thread's turn. A repeated call does nothing. */
     @Override
-    @SuppressWarnings("ReferenceEquality")
     public void lost(ThreadHold hold) {
-        if (holding == hold) {
-            losses.add(hold);
-            Usage use = usage(hold.lease);
-            if (use != null) {
-                use.told();
-            }
-            end(hold);
+        losses.add(hold);
+        Usage use = usage(hold.lease);
+        if (use != null) {
+            use.told();
         }
+        end(hold);
     }
 
     /**

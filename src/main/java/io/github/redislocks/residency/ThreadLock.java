@@ -178,8 +178,6 @@ abstract class ThreadLock extends Sync {
         if (local.lostInRelease(reason == null ? LockLost.Reason.EXPIRED : reason)) {
             all.threadLosses.ended(local);
         }
-        // Call `ended` of the lease again: the thread that declared its loss could not finish while this hold existed.
-        all.losses.ended(local.lease);
     }
 
     private LockLostException unlockLost(ThreadHold local) {
