@@ -19,8 +19,8 @@ import org.openjdk.jcstress.infra.results.L_Result;
  *   one at a time    acceptable  all visits count
  * </pre>
  *
- * One broken twin has a Redis that grants the lock to every caller. The other has a Redis that grants the lock to all
- * callers that found it free before one of them took it, which is rarely met.
+ * The broken twins have a Redis that grants the lock to every caller, or a Redis that grants the lock to all callers
+ * that found it free before one of them took it, which is rarely met.
  */
 @Outcome(id = MutualExclusion.TWO, expect = Expect.FORBIDDEN, desc = "A visit was lost, or a visitor was disturbed.")
 @Outcome(id = MutualExclusion.ONE, expect = Expect.ACCEPTABLE, desc = "All visits count.")

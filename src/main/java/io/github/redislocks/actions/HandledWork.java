@@ -148,8 +148,8 @@ public final class HandledWork {
                 });
             } finally {
                 if (dependent == null) {
-                    // The result could not be connected to the acquisition. Cancel the acquisition: otherwise the
-                    // lock would be acquired and nobody would release it.
+                    // The result could not be connected to the acquisition. Cancel the acquisition: otherwise the lock
+                    // would be acquired and nobody would release it.
                     acquired.cancel(false);
                 }
             }

@@ -17,7 +17,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The threads of a client at one lock, which Redis does not know: their names, and how many share a place in the queue.
+ * Data of a client's threads at one lock that Redis does not have: their names, and how many share a place in the
+ * queue.
  */
 final class LocalThreads {
 

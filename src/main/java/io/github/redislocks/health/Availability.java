@@ -114,9 +114,8 @@ public final class Availability {
             long silentSinceNanos = Math.max(sentNanos, answeredNanos);
             (ranOut || busy ? haste : silence).failed(silentSinceNanos, now);
             // Report an outage only if the call had a connection, and no call was answered since it was sent; and if
-            // its
-            // connection was refused or broke, or the server has been silent for commandTimeout. Failures of calls with
-            // little time do not count as silence.
+            // its connection was refused or broke, or the server has been silent for commandTimeout. Failures of calls
+            // with little time do not count as silence.
             boolean isCut = failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
             if (!busy && answeredNanos < sentNanos && (isCut || silence.age(now) >= commandTimeoutNanos)) {
                 observer.away(failure, now - Math.max(silence.age(now), haste.age(now)), now);

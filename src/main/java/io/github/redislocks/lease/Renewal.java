@@ -94,8 +94,8 @@ final class Renewal implements Job {
 
     private Call renewal(long sentNanos) {
         Hold first = holds.get(0);
-        // In a batch, ask for the default lease even if an inner unlock has ended the renewal of a hold: each hold
-        // was renewed with that lease when the batch was made.
+        // In a batch, ask for the default lease even if an inner unlock has ended the renewal of a hold: each hold was
+        // renewed with that lease when the batch was made.
         if (holds.size() > 1) {
             leaseMillis = settings.leaseMillis();
         } else {
@@ -178,8 +178,8 @@ final class Renewal implements Job {
                 hold.answered(Leased.Asker.WATCHDOG, !reply.resent());
             }
             if (hold.isDoubted()) {
-                // A message came while this renewal was under way, and the reply may be older than the message. So
-                // ask again at once.
+                // A message came while this renewal was under way, and the reply may be older than the message. So ask
+                // again at once.
                 hold.renewAt(now);
             }
         } else {

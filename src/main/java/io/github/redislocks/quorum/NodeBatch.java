@@ -124,10 +124,9 @@ final class NodeBatch {
             open = first.get();
             long left = leftNanos(System.nanoTime());
             if (!open.isEmpty() && left > 1) {
-                // The last requests of the open questions changed nothing: they ran too late, or another server
-                // answered.
-                // Against the first, the new requests use the server's time from the answers. Against the second, check
-                // the server before asking again.
+                // The last requests of the open questions changed nothing, for one of two reasons. They ran too late:
+                // the answers contain the server's time, from which the new deadlines follow. Or another server
+                // answered: checkOnce() checks that server before the questions are sent again.
                 node.server.checkOnce(left);
                 open = pass();
             }

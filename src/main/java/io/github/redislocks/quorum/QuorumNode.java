@@ -319,7 +319,7 @@ public final class QuorumNode extends PolledMaster {
         }
     }
 
-    /** Asks on the calling thread, and waits for the answers. */
+    /** Asks the node the questions of these polls on the calling thread, and waits for the answers. */
     void askHere(List<? extends Poll> polls, long deadlineNanos) {
         List<NodeQuestion> questions = new ArrayList<>();
         polls.forEach(poll -> questions.add(new NodeQuestion(poll, deadlineNanos)));

@@ -176,10 +176,8 @@ final class KeptLock extends ThreadLock {
                 ends.answerTries(residence);
                 if (!limit.waits() && all.localQueue.isInUse(keys().lock())) {
                     // Another attempt or hold of this client has the local turn. It may be a lease whose release has
-                    // not
-                    // been answered yet, and a request of the same owner could overtake that release on its way to
-                    // Redis.
-                    // So ask with this thread as the owner, not the residence.
+                    // not been answered yet, and a request of the same owner could overtake that release on its way to
+                    // Redis. So ask with this thread as the owner, not the residence.
                     return attempt(all.owners.caller(), limit, lost);
                 }
                 Hold lease = lease(residence, limit);

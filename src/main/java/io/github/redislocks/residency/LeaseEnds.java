@@ -187,7 +187,7 @@ final class LeaseEnds {
             }
         }
         if (mayEnd) {
-            // Not called after an error, which would only occur again. The watchdog inspects the lease again.
+            // Do not call this after an error, which would only occur again. The watchdog inspects the lease again.
             turnEnded(residence);
         }
     }

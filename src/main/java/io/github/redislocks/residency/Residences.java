@@ -302,8 +302,8 @@ public final class Residences implements Wanted, Task {
             if (residence.holding() != null || residence.turn.isWanted()) {
                 return;
             }
-            // Not earlier than the acquisition of the lease, since a thread may have just acquired it and be about to
-            // use it.
+            // `since` is not earlier than the acquisition of the lease: a thread may have just acquired the lease, and
+            // be about to use it.
             long since = residence.unlockedNanos(lease);
             long end = endNanos(residence, since);
             if (end <= now || !lease.isOpen() || ends.reason(residence, lease) != null) {

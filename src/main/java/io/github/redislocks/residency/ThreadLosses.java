@@ -87,8 +87,7 @@ public final class ThreadLosses {
         LockLost loss = use == null ? null : use.lossOfUnlocked();
         if (use != null && loss != null) {
             // The loss of an unannounced hold is not published, and no acquisition of the lease itself is ever
-            // announced.
-            // The listeners know of the thread's acquisition, so mark the lease as announced.
+            // announced. The listeners know of the thread's acquisition, so mark the lease as announced.
             use.lease.announced();
             losses.tell(loss, use.lease);
             use.told();

@@ -151,7 +151,7 @@ final class SeveralExits {
      * @param count the hold count of that lock before its release
      */
     private void strand(@Nullable Held[] held, int from, int met, int count) {
-        // Lost holds come last: to end them, listeners are notified, which may fail with the same error again.
+        // Lost holds come last: ending a lost hold notifies the listeners, which may meet the same error again.
         for (int pass = 0; pass < 2; pass++) {
             for (int i = from; i >= 0; i--) {
                 Held left = held[i];

@@ -125,8 +125,8 @@ public final class BatchDriver {
             acquisition.pause();
         }
         if (attempt.position() != null) {
-            // The request changed the lock's key. If this client watches the key for one of its holds, the server
-            // does not report this change, which the client made itself. So report it here.
+            // The request changed the lock's key. If this client watches the key for one of its holds, the server does
+            // not report this change, which the client made itself. So report it here.
             mailbox.mayHaveChanged(attempt.keys.lock());
         }
     }

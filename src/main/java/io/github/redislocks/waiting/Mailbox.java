@@ -249,8 +249,8 @@ public final class Mailbox implements Ping {
         long token = Long.parseLong(parts[1]);
         if (token == 0 && !parts[2].equals("0")) {
             if (attempt != null) {
-                // Mark the attempt before looking for the hold: if the attempt becomes a hold at this moment, the
-                // hold takes over the mark, or is found below.
+                // Mark the attempt before looking for the hold: if the attempt becomes a hold at this moment, the hold
+                // takes over the mark, or is found below.
                 messages.doubted(attempt);
             }
             messages.forced(number, Long.parseLong(parts[2]));

@@ -282,8 +282,8 @@ public final class Settlements {
                     ? new Hold(attempt, dated, now, renewal, below)
                     : new LimitedHold(attempt, dated, now, renewal, below);
             made = hold;
-            // Let the attempt refer to its hold only if the hold is in doubt. A hold refers to its successor, which
-            // is an attempt: if every attempt referred to its hold, a chain of holds would stay in memory.
+            // Let the attempt refer to its hold only if the hold is in doubt. A hold refers to its successor, which is
+            // an attempt: if every attempt referred to its hold, a chain of holds would stay in memory.
             attempt.had(hold.inDoubt ? hold : null);
             holds.put(hold);
             if (lost != null && older != null) {

@@ -16,7 +16,7 @@ import redis.clients.jedis.exceptions.JedisException;
 public final class Monitor implements AutoCloseable {
 
     /**
-     * What ran.
+     * The counts of what ran.
      *
      * @param requests the requests of clients
      * @param scripts the requests among them that run a script

@@ -5,7 +5,7 @@ import io.github.redislocks.cli.Recorded.Source;
 import io.github.redislocks.cli.Recorded.Span;
 import io.github.redislocks.cli.Recorded.Who;
 
-/** One acquisition: its wait, its hold, and the loss of the hold, as far as they were recorded. */
+/** The record of an acquisition: the wait, the hold, and the loss of the hold, as far as they were recorded. */
 final class Piece {
 
     static final int NONE = -1;

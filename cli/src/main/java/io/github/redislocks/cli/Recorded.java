@@ -20,7 +20,7 @@ final class Recorded {
     final List<Source> sources = new ArrayList<>();
     /** The longest waits and holds. */
     final Kept<Span> spans;
-    /** The first losses. */
+    /** The earliest losses. */
     final Kept<Loss> losses =
             new Kept<>(MOST_LOSSES, Comparator.comparingLong(Loss::at).reversed());
     /**

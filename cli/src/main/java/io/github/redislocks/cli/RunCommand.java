@@ -264,7 +264,7 @@ final class RunCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** The shutdown hook. It runs after a signal, and also when the work is done. */
+    /** The shutdown hook, which runs after a signal and when the work is done. */
     private void onSignal(RedisLocks locks) {
         if (done.getCount() == 0) {
             return;
