@@ -28,9 +28,9 @@ import org.jspecify.annotations.Nullable;
  * it through one object holds it through all objects of the same {@code RedisLocks}.
  *
  * <p><b>How a hold ends.</b> A hold ends by {@link #unlock()}, or when its lease in Redis ends. A hold is renewed in
- * the background while its thread and process live, but for its {@link RedisLocksBuilder#maxHold maxHold} at most. A
- * hold with a {@link LockOptions#fixedLease fixedLease} is not renewed, and ends with this lease at the latest. A hold
- * is <em>lost</em> if its lease ran out, Redis did not confirm it in time, or it was removed from Redis. Then
+ * the background while its thread and process live, until its {@link RedisLocksBuilder#maxHold maxHold} at most. A hold
+ * with a {@link LockOptions#fixedLease fixedLease} is not renewed, and ends with this lease at the latest. A hold is
+ * <em>lost</em> if its lease ran out, Redis did not confirm it in time, or it was removed from Redis. Then
  * {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is notified, and the owner's next
  * {@link #unlock()} or {@link #ensureHeld()} throws {@link LockLostException}. A process that is paused for longer than
  * its lease cannot learn of the loss in time; so a resource that must never see two writers has to check the

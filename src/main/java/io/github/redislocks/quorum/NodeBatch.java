@@ -201,7 +201,7 @@ final class NodeBatch {
         return pass();
     }
 
-    /** Sends the questions; returns those whose request changed nothing and is to be sent again. */
+    /** Sends the questions. Returns the questions whose requests changed nothing and have to be sent again. */
     private List<NodeQuestion> pass() {
         List<Call> requests = requests(false);
         return settled(
@@ -218,7 +218,9 @@ final class NodeBatch {
         }
     }
 
-    /** Gives the polls their outcomes; returns the questions whose request changed nothing and is to be sent again. */
+    /**
+     * Gives the polls their outcomes. Returns the questions whose requests changed nothing and have to be sent again.
+     */
     private List<NodeQuestion> settled(List<Outcome> outcomes) {
         node.health.note(outcomes, timeoutNanos);
         outcomes.forEach(this::learn);

@@ -6,7 +6,8 @@
  *
  * <ul>
  *   <li>a {@link SingleServer}, which runs a script by its digest, and by its text if the server does not know it;
- *       sends batches on a connection of their own; subscribes, also to changed keys; and sends any command as words;
+ *       sends batches on a separate connection; subscribes to channels and to changed keys; and sends any command as
+ *       words;
  *   <li>{@link Servers}, which makes that port by address with the credentials of a {@link Login}, and computes the
  *       slot of a key;
  *   <li>for a quorum {@link Redis#submit} and {@link Redis#connectQuickly}, and how a thread waits for such replies.

@@ -82,7 +82,7 @@ final class SeveralExits {
         }
     }
 
-    /** As {@link SeveralLocks#release}. */
+    /** Does what {@link SeveralLocks#release} says. */
     void release(Held[] held, long keptMillis) {
         keepFor(held, keptMillis);
         int next = held.length - 1;
@@ -128,7 +128,7 @@ final class SeveralExits {
         }
     }
 
-    /** As {@link SeveralLocks#releaseLater}. */
+    /** Does what {@link SeveralLocks#releaseLater} says. */
     void releaseLater(Held[] held, long keptMillis, Consumer<Boolean> onEnd) {
         keepFor(held, keptMillis);
         int next = held.length - 1;

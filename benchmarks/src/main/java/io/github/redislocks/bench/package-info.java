@@ -1,2 +1,2 @@
-/** The benchmarks of redis-locks: what they measure, and how, stands in {@code benchmarks/README.md}. */
+/** The benchmarks of redis-locks: {@code benchmarks/README.md} says what they measure, and how. */
 package io.github.redislocks.bench;

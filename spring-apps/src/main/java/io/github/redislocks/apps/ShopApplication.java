@@ -26,9 +26,10 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.Jedis;
 
 /**
- * An application as users have it: Spring Boot makes the locks and closes them. With the property {@code locks.work} it
- * locks, contends, awaits, loses its connections and goes on, does the first once more on other servers, and ends; its
- * status is 0 if all of that went well. Without, it serves {@link Till} until it is stopped.
+ * An application like a user's: Spring Boot makes the locks and closes them. With the property {@code locks.work} the
+ * application locks, contends, awaits, loses its connections and goes on, and locks again on other servers. It ends
+ * with status 0 if all of that went well. Without the property, the application serves {@link Till} until it is
+ * stopped.
  */
 @SpringBootApplication
 public class ShopApplication {
@@ -39,7 +40,7 @@ public class ShopApplication {
     private int sold;
     private boolean ready;
 
-    /** Starts it; the properties {@code locks.work} and {@code locks.others} name servers. */
+    /** Starts the application. The properties {@code locks.work} and {@code locks.others} name servers. */
     public static void main(String[] args) {
         ConfigurableApplicationContext context = SpringApplication.run(ShopApplication.class, args);
         System.out.println("Spring Boot " + SpringBootVersion.getVersion() + ", Jedis " + jedis());

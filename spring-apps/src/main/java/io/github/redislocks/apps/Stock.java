@@ -6,7 +6,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.Transactional;
 
-/** A stock in a database, sold under its lock. */
+/** A stock in a database, which is sold under a lock. */
 @Service
 public class Stock {
 
@@ -16,7 +16,7 @@ public class Stock {
         this.database = database;
     }
 
-    /** Reads, adds one, and writes, which the database refuses to a holder that is late. */
+    /** Reads the number, adds one, and writes it. The database refuses the write of a holder with an old token. */
     @Transactional
     @Locked("stock:#{#sku}")
     public void sell(String sku, @FencingToken long token) {
@@ -28,7 +28,7 @@ public class Stock {
         }
     }
 
-    /** How many were sold. */
+    /** The number of sold items. */
     public int sold(String sku) {
         Integer sold = database.queryForObject("SELECT sold FROM stock WHERE sku = ?", Integer.class, sku);
         return sold == null ? -1 : sold;

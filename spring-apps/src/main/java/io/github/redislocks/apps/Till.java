@@ -14,7 +14,7 @@ import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 
-/** The requests of a test to an instance, over HTTP. */
+/** The requests that a test sends to an instance, over HTTP. */
 @RestController
 public class Till implements DisposableBean {
 
@@ -30,7 +30,7 @@ public class Till implements DisposableBean {
         this.locks = locks;
     }
 
-    /** Sells that many in each of its threads. */
+    /** Sells {@code each} items in each thread. */
     @PostMapping("/sell")
     public String sell(@RequestParam("each") int each) throws Exception {
         List<Callable<Void>> sellers = new ArrayList<>();
@@ -48,13 +48,13 @@ public class Till implements DisposableBean {
         return "sold";
     }
 
-    /** How many were sold, by all instances. */
+    /** The number of items that all instances have sold. */
     @GetMapping("/sold")
     public int sold() {
         return stock.sold(SKU);
     }
 
-    /** Has a thread take a lock, and hold it until the instance stops. */
+    /** Makes a thread take a lock and hold it until the instance stops. */
     @PostMapping("/hold")
     public String hold(@RequestParam("lock") String name) throws InterruptedException {
         CountDownLatch held = new CountDownLatch(1);

@@ -329,7 +329,7 @@ public final class ConnectionPool {
     }
 
     /**
-     * Closes all connections, also those in use and those being made. Wakes the threads that wait for a permit: they
+     * Closes all connections, also connections in use and being made. Wakes the threads that wait for a permit: they
      * find the pool closed.
      */
     public void close() {

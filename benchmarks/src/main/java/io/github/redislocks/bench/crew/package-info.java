@@ -1,2 +1,2 @@
-/** JVMs that work on the word of the one that measures. */
+/** Child JVMs, which do the tasks of the measuring JVM. */
 package io.github.redislocks.bench.crew;

@@ -1,2 +1,2 @@
-/** The works: each does something with locks and measures that. */
+/** The works: each uses locks in some way and measures it. */
 package io.github.redislocks.bench.work;

@@ -2,7 +2,7 @@ package io.github.redislocks.apps;
 
 import jakarta.inject.Singleton;
 
-/** Counts what is sold, and is guarded by nothing but the lock of those who sell. */
+/** Counts the sold items. Only the lock of the sellers guards the count. */
 @Singleton
 class Stock {
 
@@ -10,7 +10,7 @@ class Stock {
 
     int sell() {
         int before = sold;
-        Thread.yield(); // another that sells at the same time would be forgotten
+        Thread.yield(); // without the lock, a sale at the same time would be lost
         sold = before + 1;
         return sold;
     }

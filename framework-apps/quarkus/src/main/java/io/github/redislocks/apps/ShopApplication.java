@@ -10,8 +10,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Sells as often as its argument says, and stops while a lock is held; then says what became of that, and of its
- * client.
+ * Sells as many items as the argument says, and stops while a lock is held. Then prints what became of the hold and of
+ * the client.
  */
 @QuarkusMain
 public class ShopApplication implements QuarkusApplication {
@@ -53,7 +53,7 @@ public class ShopApplication implements QuarkusApplication {
         return 0;
     }
 
-    /** Holds a lock until the application stops, and half a second longer, unless it does not wait for that. */
+    /** Holds a lock until half a second after the application stops, if the application waits for that. */
     private static void hold(CountDownLatch inside) {
         try {
             HOLDER.complete(used.reentrantLock("order:7").callWithLock(() -> {
