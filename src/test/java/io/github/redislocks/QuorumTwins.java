@@ -18,6 +18,8 @@ final class QuorumTwins implements AutoCloseable {
     static final int NODES = 5;
 
     private static final long HOUR_MILLIS = 3_600_000;
+    /** A lease that allows requests so much time that a stall of the machine makes none fail. */
+    private static final Duration LONG = Duration.ofMinutes(5);
 
     final List<InMemoryRedis> servers = new ArrayList<>();
     final List<LockLost> losses = new CopyOnWriteArrayList<>();
@@ -48,6 +50,7 @@ final class QuorumTwins implements AutoCloseable {
             Settings settings = Settings.DEFAULTS
                     .withKeyPrefix("redis-locks:quorum")
                     .withLease(lease)
+                    .withCommandTimeout(lease.compareTo(LONG) < 0 ? Duration.ofSeconds(1) : Duration.ofSeconds(10))
                     .withRetryFor(retryFor);
             locks = RedisLocks.on(
                     new Quorum(nodes, settings, restartDelay.toMillis()),
