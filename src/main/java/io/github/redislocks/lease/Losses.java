@@ -3,7 +3,6 @@ package io.github.redislocks.lease;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Footprint;
@@ -97,8 +96,6 @@ public final class Losses {
         if (reason == null) {
             return;
         }
-        // Check the stack before beginTelling(): after that, endTelling() needs a stack frame.
-        StackSpace.ensureLocal();
         if (!hold.beginTelling()) {
             return;
         }

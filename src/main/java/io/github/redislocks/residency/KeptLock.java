@@ -59,7 +59,6 @@ final class KeptLock extends ThreadLock {
         if (present == null) {
             return null;
         }
-        StackSpace.ensureLocal();
         long began = clock.nanoTime();
         // Check before taking the turn whether the lease must be given up. A thread that has the turn would have to
         // give the lease up, and this method must not send a request.

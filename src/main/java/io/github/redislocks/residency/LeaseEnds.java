@@ -165,8 +165,6 @@ final class LeaseEnds {
         if (residence.lease() == null) {
             return;
         }
-        // Check the stack before the turn is taken: after a StackOverflowError nobody would end the turn.
-        StackSpace.ensureLocal();
         if (!residence.turn.tryTakeFirst()) {
             // The thread that has the turn calls turnEnded(), which checks this again.
             return;

@@ -144,7 +144,6 @@ abstract class ThreadLock extends Sync {
             if (why == null) {
                 all.kept(residence, residencyNanos(), now);
             } else {
-                StackSpace.ensure();
                 event = ends.event(residence, lease, why);
                 endInRedis(lease, now, byNanos);
                 residence.ended(lease);

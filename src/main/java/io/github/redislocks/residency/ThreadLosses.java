@@ -1,7 +1,6 @@
 package io.github.redislocks.residency;
 
 import io.github.redislocks.LockLost;
-import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.lease.Renewals;
@@ -63,8 +62,6 @@ public final class ThreadLosses {
         if (reason == null) {
             return;
         }
-        // Check the stack before beginTelling(): endTelling() must follow even after an error, and needs a stack frame.
-        StackSpace.ensureLocal();
         if (!hold.beginTelling()) {
             return;
         }

@@ -1,6 +1,7 @@
 package io.github.redislocks.residency;
 
 import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import java.util.ArrayList;
@@ -37,12 +38,18 @@ public final class Turn {
 
     /** Takes the turn if it is free, and if no thread waits for the turn or the slice is not over yet. */
     public boolean tryTake() {
-        return queue.tryAcquire(THREAD);
+        return tryTake(THREAD);
     }
 
     /** Takes the turn if it is free, even if threads wait for it. For tries, and to give the lease up. */
     public boolean tryTakeFirst() {
-        return queue.tryAcquire(CLIENT);
+        return tryTake(CLIENT);
+    }
+
+    private boolean tryTake(int who) {
+        // Check the stack first: a thread that has the turn must have the stack to end it.
+        StackSpace.ensureLocal();
+        return queue.tryAcquire(who);
     }
 
     /**

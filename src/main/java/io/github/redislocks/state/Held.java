@@ -1,6 +1,7 @@
 package io.github.redislocks.state;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.concurrent.StackSpace;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
@@ -252,6 +253,8 @@ public abstract class Held extends HoldKey implements LossSubject {
 
     /** Begins to notify the listeners of the loss; returns true for the one caller that has to notify them. */
     public boolean beginTelling() {
+        // Check the stack first: endTelling() must follow even after an error, and needs a stack frame.
+        StackSpace.ensureLocal();
         long now = state;
         return now <= LOST && now > LOST + TELLING && changeState(now, now + TELLING);
     }

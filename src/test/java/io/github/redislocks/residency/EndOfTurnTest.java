@@ -10,10 +10,12 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.fixture.NearTheEnd;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -106,6 +108,26 @@ class EndOfTurnTest extends SteppedResidence {
             assertThat(residence.lease() == null || !residence.lease().isOpen())
                     .as("%d calls above", left)
                     .isTrue();
+        }
+        assertThat(overflows).isBetween(1, DEPTHS - 1);
+    }
+
+    @Test
+    void tryOfAnotherClient_whoseAnswerMeetsTheEndOfTheStack_isAnsweredAtTheEndOfTheNextTurn() throws Exception {
+        int overflows = 0;
+        for (int left = 0; left < DEPTHS; left++) {
+            Residence residence = residences.of(LockKeys.of("redis-locks", "deep" + left), 1);
+            AtomicBoolean answered = new AtomicBoolean();
+            residence.ask(() -> {
+                NearTheEnd.useFrames(24);
+                answered.set(true);
+            });
+            int above = left;
+            boolean met =
+                    NearTheEnd.inAThread(() -> NearTheEnd.overflows(above, () -> residences.ends.turnEnded(residence)));
+            overflows += met ? 1 : 0;
+            residences.ends.turnEnded(residence);
+            assertThat(answered).as("%d calls above", left).isTrue();
         }
         assertThat(overflows).isBetween(1, DEPTHS - 1);
     }

@@ -3,9 +3,13 @@ package io.github.redislocks.state;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.fixture.NearTheEnd;
 import org.junit.jupiter.api.Test;
 
 class HoldTest {
+
+    /** More than a report needs. */
+    private static final int DEPTHS = 120;
 
     private static Hold hold(boolean renewed, long deadlineNanos) {
         Attempt attempt = new Attempt(
@@ -234,5 +238,26 @@ class HoldTest {
         assertThat(loss.token()).isEqualTo(5);
         assertThat(hold.thread()).isSameAs(Thread.currentThread());
         assertThat(hold.keys()).isEqualTo(LockKeys.of("p", "a"));
+    }
+
+    /** A thread that begins to report a loss at the end of its stack can note that the report has failed. */
+    @Test
+    void beginTelling_atTheEndOfTheStack_leavesTheStackToEndIt() throws Exception {
+        int overflows = 0;
+        for (int left = 0; left < DEPTHS; left++) {
+            Hold hold = hold(true, 1_000);
+            assertThat(hold.lose(LockLost.Reason.TAKEN)).isTrue();
+            int above = left;
+            boolean met = NearTheEnd.inAThread(() -> NearTheEnd.overflows(above, () -> {
+                if (hold.beginTelling()) {
+                    NearTheEnd.useFrames(24);
+                    hold.endTelling(true);
+                }
+            }));
+            overflows += met ? 1 : 0;
+            assertThat(hold.isUntold()).as("%d calls above", left).isEqualTo(met);
+            assertThat(hold.beginTelling()).as("%d calls above", left).isEqualTo(met);
+        }
+        assertThat(overflows).isBetween(1, DEPTHS - 1);
     }
 }
