@@ -382,7 +382,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void kept_isGivenUpAfterItsTime_andNobodyIsToldOfALoss() {
+    void keptLock_unusedForItsTime_isGivenUpWithoutALoss() {
         use();
         pass(KEPT.toMillis() - 1_000);
         assertThat(isKept()).isTrue();
@@ -395,7 +395,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void moreThanMayBeKept_areGivenUp_thoseFirstThatWereNotUsedForLongest() {
+    void surplusOfKeptLocks_isGivenUp_theLongestUnusedFirst() {
         List<RedisReentrantLock> many = new ArrayList<>();
         for (int i = 0; i < MOST; i++) {
             many.add(useOnce(i));
@@ -450,7 +450,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void anotherClient_thatWaits_getsItAtOnce() throws Exception {
+    void anotherClient_thatWaits_getsTheKeptLockAtOnce() throws Exception {
         use();
         CompletableFuture<Boolean> there = elsewhere(() -> {
             other.lock();
@@ -463,7 +463,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void anotherClient_thatWaitsForAHold_getsItAtItsEnd() throws Exception {
+    void anotherClient_thatWaitsForAHold_getsTheLockAtItsEnd() throws Exception {
         use();
         // There are tokens, so that the lease stays the one of a free lock.
         pass(1_500);
@@ -481,7 +481,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void threadThatWantsALeaseOfItsOwn_getsItAtTheEndOfAHold() throws Exception {
+    void threadThatWantsALeaseOfItsOwn_getsTheLockAtTheEndOfAHold() throws Exception {
         use();
         // There are tokens, so that the lease stays the one of a free lock.
         pass(1_500);
@@ -498,7 +498,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void keepTime_isThatOfTheLockObjectThatWasUsedLast() {
+    void keepTime_isSetByTheLockObjectUsedLast() {
         RedisReentrantLock hour =
                 locks.reentrantLock("job", LockOptions.defaults().residency(Duration.ofHours(1)));
         use();
@@ -768,7 +768,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void holder_isLostWithTheResidence_andToldOnce() {
+    void holder_ofALostLease_isToldOnce() {
         use();
         pass(1);
         lock.lock();
@@ -789,7 +789,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void kept_thatIsLost_isToldToNobody() {
+    void keptLock_lostWithoutAHolder_isReportedToNobody() {
         long token = use();
         redis.down(true);
         pass(30_000);
@@ -800,7 +800,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void deleted_isNoticedWithinAHeartbeat_alsoByWhoWaits() throws Exception {
+    void deletedLock_isNoticedWithinAHeartbeat_alsoByAWaiter() throws Exception {
         lock.lock();
         CompletableFuture<Boolean> waiter = elsewhere(() -> {
             lock.lock();
@@ -868,7 +868,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void threadThatDies_losesIt() throws Exception {
+    void threadThatDies_losesTheLock() throws Exception {
         Thread dying = new Thread(lock::lock);
         dying.start();
         dying.join();
@@ -881,7 +881,7 @@ class ResidencyTest extends FakeTime {
     }
 
     @Test
-    void whoeverOfThisClientWantsAHoldOfItsOwn_getsIt() throws Exception {
+    void holdOfItsOwn_wantedInTheClientThatKeepsTheLock_isGiven() throws Exception {
         use();
         try (LockHandle handle = locks.reentrantLock("job").acquire()) {
             assertThat(handle.fencingToken()).isPositive();

@@ -20,7 +20,7 @@ class GivenUpOneByOneTest extends SteppedClient {
     }
 
     @Test
-    void eachLeavesByARequestOfItsOwn() {
+    void leasesOfACluster_endByARequestEach() {
         openMailbox();
         for (String name : List.of("a", "b")) {
             Sync lock = client.lock(name, false, KEEPING);

@@ -129,7 +129,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void those_thatNobodyWaitsFor_leaveByOneRequest_withTheirLastTokens() {
+    void leasesThatNobodyWaitsFor_endByOneRequest_withTheirLastTokens() {
         giveUp(3);
         assertThat(left()).containsExactly("give_up");
         assertThat(IntStream.range(0, 3).noneMatch(i -> residence(i).turn.isFree()))
@@ -144,7 +144,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void oneThatSomebodyWaitsFor_goesToThat() {
+    void leaseThatAnotherClientWaitsFor_goesToThatClient() {
         giveUp(3);
         Attempt waiter = new Attempt(
                 7, locks.get(1).keys(), new Owner("b:1"), new Attempt.Request(LEASE, true, false), WaitLimit.endless());
@@ -161,7 +161,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void oneThatIsNotThere_isLost() {
+    void leaseThatRedisDoesNotHave_isLost() {
         giveUp(3);
         redis.del(locks.get(1).keys().lock());
         send();
@@ -172,7 +172,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void whatAnUnansweredRequestHasEnded_isNotLost() {
+    void leaseThatAnUnansweredRequestHasEnded_isNotLost() {
         giveUp(3);
         PendingCommand all = pending().get(0);
         done(all);
@@ -182,7 +182,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void whatARequestHasEnded_thatWasSentTwice_isNotLost() {
+    void leaseThatARequestSentTwiceHasEnded_isNotLost() {
         giveUp(3);
         Call all = pending().get(0).call();
         redis.run(all, MILLI);
@@ -194,7 +194,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void whatARequestHasEnded_isNotLost_ifAnErrorComesBeforeThatIsNoted() {
+    void leaseThatARequestHasEnded_beforeAnError_isNotLost() {
         giveUp(3);
         PendingCommand all = pending().get(0);
         Reply freed = done(all);
@@ -209,7 +209,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void those_thatCannotBeSaid_endWithTheirTime() {
+    void releaseThatIsNeverAnswered_isGivenUpAfterTheLease() {
         giveUp(3);
         pending().get(0).failed(unanswered(), clock.nanoTime());
         clock.advanceMillis(2 * LEASE);
@@ -221,7 +221,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void those_thatAreMany_leaveBy32() {
+    void manyLeases_endBy32ToARequest() {
         giveUp(40);
         assertThat(pending())
                 .extracting(command -> command.call().keys().size() / 2)
@@ -231,7 +231,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void oneThatAThreadWaitsFor_toHaveItForItself_goesToThat() throws Exception {
+    void leaseThatAThreadWantsForItself_goesToThatThread() throws Exception {
         keep(3);
         Sync own = client.lock("job1", false);
         FutureTask<Void> waits = new FutureTask<>(
@@ -264,7 +264,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void anError_keepsNoneForEver_andIsNoLoss() {
+    void error_atAnyReadingOfTheClock_keepsNoLeaseForEver_andLosesNone() {
         int met = 0;
         for (int first = 1; met >= first - 1; first++) {
             keepThreeThatMeetAnErrorAt(first);
@@ -289,7 +289,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void refusedRequest_isFollowedByOneForEach() {
+    void refusedRequest_isFollowedByOneForEachLease() {
         giveUp(3);
         PendingCommand together = pending().get(0);
         together.begin();
@@ -311,7 +311,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void refusedRequest_thatHasEndedSome_isNoLossOfThose() {
+    void refusedRequest_thatHasEndedSomeLeases_losesNone() {
         giveUp(3);
         PendingCommand together = pending().get(0);
         done(together);
@@ -348,7 +348,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void answersThatAnErrorHasLost_mayHaveBeenGiven() {
+    void replyThatAnErrorHasLost_mayHaveEndedTheLeases() {
         giveUp(3);
         PendingCommand together = pending().get(0);
         sendAndForget(together);
@@ -356,7 +356,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void releaseOfOne_whoseAnswerAnErrorHasLost_mayHaveBeenAnswered() {
+    void replyToOneRelease_thatAnErrorHasLost_mayHaveEndedTheLease() {
         giveUp(1);
         PendingCommand alone = pending().get(0);
         sendAndForget(alone);
@@ -397,7 +397,7 @@ class GivenUpTogetherTest extends SteppedClient {
     }
 
     @Test
-    void those_ofAClientThatCloses_leaveByOneRequest() {
+    void leasesOfAClientThatCloses_endByOneRequest() {
         IntStream.range(0, 3).forEach(i -> locks.add(client.lock("job" + i, false, KEEPING)));
         use(locks);
         residences.close();

@@ -213,7 +213,7 @@ class ResidenceTest {
     }
 
     @Test
-    void thread_thatHasWaited_isQueuedUntilItSaysItself() throws Exception {
+    void threadThatHasWaited_countsAsQueuedUntilItHasEntered() throws Exception {
         assertThat(residence.turn.tryTake()).isTrue();
         CountDownLatch seen = new CountDownLatch(1);
         FutureTask<Void> task = new FutureTask<>(() -> {
@@ -269,7 +269,7 @@ class ResidenceTest {
     }
 
     @Test
-    void client_whichGivesTheLeaseUp_waitsForNoSlice() throws Exception {
+    void tryTakeFirst_withinASlice_takesTheTurn() throws Exception {
         assertThat(residence.turn.tryTake()).isTrue();
         FutureTask<Void> waiter = waiter();
         endTurnAndLetItCome();
