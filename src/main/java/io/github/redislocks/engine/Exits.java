@@ -91,12 +91,20 @@ public final class Exits {
             exitInner(lock, hold, byNanos);
             return true;
         }
-        if (losses.isValid(hold)) {
-            return false;
+        return removesLost(hold);
+    }
+
+    /**
+     * Removes a hold that is lost, since its owner will not unlock it; returns whether it is lost. A hold whose release
+     * an error has stopped is not: it stays for the watchdog.
+     */
+    private boolean removesLost(Hold hold) {
+        boolean lost = !losses.isValid(hold) && hold.isLost();
+        if (lost) {
+            losses.ended(hold);
+            holds.remove(hold);
         }
-        losses.ended(hold);
-        holds.remove(hold);
-        return true;
+        return lost;
     }
 
     /**
@@ -151,9 +159,7 @@ public final class Exits {
             // it.
             long until = hold.beginRelease(sent);
             if (until == 0) {
-                losses.isValid(hold);
-                losses.ended(hold);
-                holds.remove(hold);
+                removesLost(hold);
                 events.notifyHandle(() -> onEnd.accept(false));
                 return;
             }
@@ -241,7 +247,9 @@ public final class Exits {
             hold.keepFor(keptMillis);
             StackSpace.ensure();
             long now = clock.nanoTime();
-            endInRedis(lock, hold, now, byNanos);
+            if (!endInRedis(lock, hold, now, byNanos)) {
+                throw unlockLost(hold);
+            }
             events.released(lock.keys, hold, now);
         } catch (Throwable e) {
             handoff.strand(hold);
@@ -252,13 +260,14 @@ public final class Exits {
     /**
      * Ends a hold in Redis, without notifying listeners. After an error, the caller leaves the rest to the watchdog.
      *
-     * @throws LockLostException if the hold was lost before
+     * @return false if the hold is lost: then the caller calls {@link Losses#ended}, and the hold stays until its
+     *     unlock
      */
-    void endInRedis(LockObject lock, Hold hold, long now, long byNanos) {
+    boolean endInRedis(LockObject lock, Hold hold, long now, long byNanos) {
         long until = hold.beginRelease(now);
         if (until == 0) {
             losses.isValid(hold);
-            throw unlockLost(hold);
+            return false;
         }
         MemoryEdge.publish();
         boolean found = true;
@@ -279,7 +288,12 @@ public final class Exits {
         } catch (RedisException e) {
             found = goesOnLater(new Ending(hold, now, until, byNanos), e);
         }
-        ended(hold, found);
+        if (found) {
+            // Remove the hold only now: close() waits for holds that are being released, and must not return before a
+            // successor that has left is out of Redis.
+            holds.remove(hold);
+        }
+        return found;
     }
 
     /**
@@ -329,7 +343,10 @@ public final class Exits {
         } catch (RedisException e) {
             found = goesOnLater(ending, e);
         }
-        ended(hold, found);
+        if (!found) {
+            throw unlockLost(hold);
+        }
+        holds.remove(hold);
         events.released(lock.keys, hold, sent);
     }
 
@@ -346,16 +363,6 @@ public final class Exits {
         return failure instanceof RedisException.Unacknowledged
                 || clock.nanoTime() < ending.untilNanos
                 || !hold.releasedTooLate();
-    }
-
-    private void ended(Hold hold, boolean found) {
-        if (!found) {
-            losses.ended(hold);
-            throw unlockLost(hold);
-        }
-        // Remove the hold only now: close() waits for holds that are being released, and must not return before a
-        // successor that has left is out of Redis.
-        holds.remove(hold);
     }
 
     /** Ends a hold in Redis and hands the lock on; false if the hold was gone there already. */

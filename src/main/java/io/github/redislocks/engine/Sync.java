@@ -1,6 +1,5 @@
 package io.github.redislocks.engine;
 
-import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.lease.Losses;
@@ -197,12 +196,11 @@ public class Sync extends LockObject {
     }
 
     /**
-     * Ends a hold in Redis. Notifies no listeners.
-     *
-     * @throws LockLostException if the hold was lost before
+     * Ends a hold in Redis. Notifies no listeners. Returns false if the hold is lost: then the caller calls
+     * {@link Losses#ended}.
      */
-    protected final void endInRedis(Hold hold, long now, long byNanos) {
-        engine.exits.endInRedis(this, hold, now, byNanos);
+    protected final boolean endInRedis(Hold hold, long now, long byNanos) {
+        return engine.exits.endInRedis(this, hold, now, byNanos);
     }
 
     /** Notifies listeners that the calling thread released the lock. */

@@ -1,7 +1,6 @@
 package io.github.redislocks.residency;
 
 import io.github.redislocks.LockGivenUp;
-import io.github.redislocks.LockLostException;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.health.Availability;
@@ -332,11 +331,10 @@ final class KeptLock extends ThreadLock {
             return;
         }
         GivingUp event = ends.event(residence, lease, LockGivenUp.Reason.NO_TOKEN);
-        try {
-            long now = clock.nanoTime();
-            endInRedis(lease, now, now + limit.timeoutNanos(now, all.settings.commandTimeoutNanos()));
-        } catch (LockLostException e) {
-            // Ignored: the lease was lost before its release, while no thread had the lock. Nothing was given up.
+        long now = clock.nanoTime();
+        if (!endInRedis(lease, now, now + limit.timeoutNanos(now, all.settings.commandTimeoutNanos()))) {
+            // The lease was lost before its release, while no thread had the lock. Nothing was given up.
+            all.losses.ended(lease);
             event = null;
         }
         residence.ended(lease);

@@ -143,24 +143,23 @@ abstract class ThreadLock extends Sync {
             LockGivenUp.Reason why = ends.whyOver(residence, lease, now, residence.turn.isWanted());
             if (why == null) {
                 all.kept(residence, residencyNanos(), now);
+                ended = true;
             } else {
                 event = ends.event(residence, lease, why);
-                endInRedis(lease, now, byNanos);
-                residence.ended(lease);
+                ended = endInRedis(lease, now, byNanos);
+                if (ended) {
+                    residence.ended(lease);
+                }
             }
-            ended = true;
-        } catch (LockLostException e) {
-            lostInRelease(local);
-            throw unlockLost(local);
         } finally {
             if (ended) {
                 residence.passOn(local, now);
             } else {
-                // End the thread's hold even after an error; the watchdog continues the release of the lease. Do not
-                // use passOn() here: if the hold was lost, another thread may have ended it already, and a third thread
-                // may have the turn.
-                residence.end(local);
+                endOrLose(residence, local);
             }
+        }
+        if (!ended) {
+            throw unlockLost(local);
         }
         ends.turnEnded(residence);
         // Notify the listeners last, so that the time until the lock is free does not include the time of the
@@ -171,11 +170,20 @@ abstract class ThreadLock extends Sync {
         }
     }
 
-    /** Declares a thread's hold lost, since the thread found during the release that the lease was lost. */
-    private void lostInRelease(ThreadHold local) {
+    /**
+     * Ends a thread's hold whose release did not come to its end. If the lease is lost, so is the hold: its loss ends
+     * the turn, now or after an error at the next look of the watchdog. Else an error has stopped the release of the
+     * lease, which the watchdog continues.
+     */
+    private void endOrLose(Residence residence, ThreadHold local) {
         LockLost.Reason reason = local.lease.lossReason();
-        if (local.lostInRelease(reason == null ? LockLost.Reason.EXPIRED : reason)) {
-            all.threadLosses.ended(local);
+        if (reason == null) {
+            // Do not use passOn() here: if the hold was lost, another thread may have ended it already, and a third
+            // thread may have the turn.
+            residence.end(local);
+        } else {
+            local.lostInRelease(reason);
+            all.losses.ended(local.lease);
         }
     }
 
@@ -227,18 +235,16 @@ abstract class ThreadLock extends Sync {
         }
         Waiter waiter = new Waiter(local, hold());
         try {
-            return conditions.await(id, local.lease, waiter, limit, until);
-        } catch (LockLostException e) {
-            if (waiter.residence.isEnding(local)) {
-                lostInRelease(local);
+            try {
+                return conditions.await(id, local.lease, waiter, limit, until);
+            } finally {
+                if (waiter.residence.isEnding(local)) {
+                    endOrLose(waiter.residence, local);
+                }
             }
+        } catch (LockLostException e) {
             isValid(local);
             throw Losses.exception(local);
-        } finally {
-            if (waiter.residence.isEnding(local)) {
-                // An error stopped the wait: end the hold here. The watchdog continues the release of the lease.
-                waiter.residence.end(local);
-            }
         }
     }
 

@@ -109,10 +109,13 @@ public abstract class Held extends HoldKey implements LossSubject {
         count = times;
     }
 
-    /** Counts an unlock after the loss; returns true if the owner's thread has nothing more to unlock. */
+    /**
+     * Counts an unlock after the loss; returns true if the owner's thread has nothing more to unlock. After an error
+     * the thread may unlock once more.
+     */
     public boolean unlockedAfterLoss() {
         count--;
-        return count == 0;
+        return count <= 0;
     }
 
     /**

@@ -207,6 +207,7 @@ final class HandoffCommands {
                     && !wasSentBefore()
                     && Answer.isGone(reply)
                     && !reply.resent()
+                    && isAlone()
                     && hold.releaseFailed(clock.nanoTime() >= untilNanos)) {
                 // The hold was lost. end(false) reports the loss, which also ends the turn, so super.follow() must not
                 // hand the lock on.
@@ -216,6 +217,14 @@ final class HandoffCommands {
             long wait = super.follow(reply, sentNanos);
             end(true);
             return wait;
+        }
+
+        /**
+         * Whether this is the only release of the hold: after an error {@link Handoff#rescue} may have sent another.
+         */
+        @SuppressWarnings("ReferenceEquality")
+        private boolean isAlone() {
+            return holds.get(hold.keys(), hold.holder()) == hold;
         }
 
         @Override
