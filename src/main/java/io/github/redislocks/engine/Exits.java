@@ -108,7 +108,8 @@ public final class Exits {
     }
 
     /**
-     * Ends the latest acquisition of a hold after an error.
+     * Ends the latest acquisition of a hold after an error. The caller then wakes the watchdog: waking it needs more
+     * stack than the marks of all holds.
      *
      * @param count the hold count before the end of the acquisition began
      */
@@ -119,7 +120,7 @@ public final class Exits {
                 unlockedAfterLoss(hold);
             }
         } else if (count == 1) {
-            handoff.strand(hold);
+            hold.stranded = true;
         } else if (hold.count() == count) {
             hold.exited();
         }

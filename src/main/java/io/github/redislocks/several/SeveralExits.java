@@ -14,6 +14,7 @@ import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.watchdog.Watchdog;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -31,6 +32,7 @@ final class SeveralExits {
     private final Exits exits;
     private final Clock clock;
     private final Handoff handoff;
+    private final Watchdog watchdog;
     private final Together together;
     private final long commandTimeoutNanos;
 
@@ -39,6 +41,7 @@ final class SeveralExits {
         this.exits = engine.exits;
         this.clock = engine.clock();
         this.handoff = engine.handoff;
+        this.watchdog = engine.watchdog;
         this.together = together;
         this.commandTimeoutNanos = engine.commandTimeoutNanos();
     }
@@ -151,14 +154,19 @@ final class SeveralExits {
      * @param count the hold count of that lock before its release
      */
     private void strand(@Nullable Held[] held, int from, int met, int count) {
+        boolean any = false;
         // Lost holds come last: ending a lost hold notifies the listeners, which may meet the same error again.
         for (int pass = 0; pass < 2; pass++) {
             for (int i = from; i >= 0; i--) {
                 Held left = held[i];
                 if (left != null && left.isLost() == (pass == 1)) {
+                    any = true;
                     parts.get(i).strand(left, i == met ? count : left.count());
                 }
             }
+        }
+        if (any) {
+            watchdog.wakeNow();
         }
     }
 
