@@ -4,17 +4,25 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /** A logger that never throws: an exception from a user's logger or appender must not change what happens to a lock. */
 public final class Log {
 
-    private static final @Nullable Object[] NONE = {};
-
     private final Logger logger;
+    // Made once, so that a call allocates nothing outside the guard.
+    private final BiConsumer<String, @Nullable Object[]> warn;
+    private final BiConsumer<String, @Nullable Object[]> error;
+    private final BiConsumer<String, Throwable> errorThrown;
+    private final BiConsumer<String, @Nullable Object[]> info;
+    private final BiConsumer<String, @Nullable Object[]> debug;
 
     Log(String name) {
         logger = LoggerFactory.getLogger(name);
+        warn = logger::warn;
+        error = logger::error;
+        errorThrown = logger::error;
+        info = logger::info;
+        debug = logger::debug;
     }
 
     /** The name by which users configure the logger. */
@@ -24,27 +32,27 @@ public final class Log {
 
     /** Logs what a user should look into; format and arguments as in SLF4J, with an exception last. */
     public void warn(String format, @Nullable Object... arguments) {
-        write(Level.WARN, format, arguments, null);
+        tried(format, arguments, warn);
     }
 
     /** Logs an error of the library. */
     public void error(String format, @Nullable Object... arguments) {
-        write(Level.ERROR, format, arguments, null);
+        tried(format, arguments, error);
     }
 
     /** Logs an error of the library. Allocates nothing outside the guard, so that a full heap causes no error. */
     public void error(String message, Throwable thrown) {
-        write(Level.ERROR, message, NONE, thrown);
+        tried(message, thrown, errorThrown);
     }
 
     /** Logs what happens rarely and is no problem. */
     public void info(String format, @Nullable Object... arguments) {
-        write(Level.INFO, format, arguments, null);
+        tried(format, arguments, info);
     }
 
     /** Logs what is useful to developers of the library. */
     public void debug(String format, @Nullable Object... arguments) {
-        write(Level.DEBUG, format, arguments, null);
+        tried(format, arguments, debug);
     }
 
     /**
@@ -56,31 +64,20 @@ public final class Log {
      * @return whether the code returned
      */
     public <T, A> boolean guard(T callee, A argument, BiConsumer<? super T, ? super A> code) {
-        try {
-            code.accept(callee, argument);
-            return true;
-        } catch (Throwable e) {
-            error("{} failed for {}", callee.getClass().getName(), argument, e);
-            return false;
+        Throwable met = tried(callee, argument, code);
+        if (met != null) {
+            error("{} failed for {}", callee.getClass().getName(), argument, met);
         }
+        return met == null;
     }
 
-    private void write(Level level, String format, @Nullable Object[] arguments, @Nullable Throwable thrown) {
+    /** Calls the code; returns what it throws, or null. */
+    private static <T, A> @Nullable Throwable tried(T callee, A argument, BiConsumer<? super T, ? super A> code) {
         try {
-            switch (level) {
-                case ERROR -> {
-                    if (thrown == null) {
-                        logger.error(format, arguments);
-                    } else {
-                        logger.error(format, thrown);
-                    }
-                }
-                case WARN -> logger.warn(format, arguments);
-                case INFO -> logger.info(format, arguments);
-                default -> logger.debug(format, arguments);
-            }
-        } catch (Throwable unlogged) {
-            // Ignored, for the reason that the class comment gives.
+            code.accept(callee, argument);
+            return null;
+        } catch (Throwable e) {
+            return e;
         }
     }
 }

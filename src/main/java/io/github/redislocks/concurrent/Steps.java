@@ -7,26 +7,18 @@ import org.jspecify.annotations.Nullable;
 /** A sequence of steps, each of which runs even if steps before it have thrown. */
 public final class Steps {
 
+    /** Linked with this class, since the heap may be full when the steps run. */
+    private static final Consumer<Runnable> RUN = Runnable::run;
+
     private final List<Runnable> steps;
 
     public Steps(Runnable... steps) {
         this.steps = List.of(steps);
     }
 
-    /**
-     * Runs all steps, and then throws the first exception or error that a step has thrown. Has no lambda: to link one
-     * needs memory, and the heap may be full.
-     */
+    /** Runs all steps, and then throws the first exception or error that a step has thrown. */
     public void run() {
-        Throwable first = null;
-        for (int i = 0; i < steps.size(); i++) {
-            try {
-                steps.get(i).run();
-            } catch (RuntimeException | Error e) {
-                first = first == null ? e : first;
-            }
-        }
-        rethrow(first);
+        forEach(steps, RUN);
     }
 
     /** Runs the step for each of the elements, and then throws the first exception or error that it has thrown. */

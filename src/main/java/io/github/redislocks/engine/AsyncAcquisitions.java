@@ -104,17 +104,18 @@ public final class AsyncAcquisitions {
         try {
             owner.wakes(pending);
             pending.begin();
-        } catch (Throwable e) {
-            pending.strand();
-            open.remove(pending);
-            // Report the failure, unless the thread that closes the client has already done so.
-            if (pending.told.compareAndSet(false, true)) {
-                long tried = clock.nanoTime() - pending.beganNanos;
-                events.notAcquired(keys, tried, LockNotAcquired.Outcome.FAILED, pending.call);
+            pending.begun = true;
+        } finally {
+            if (!pending.begun) {
+                pending.strand();
+                open.remove(pending);
+                // Report the failure, unless the thread that closes the client has already done so.
+                if (pending.told.compareAndSet(false, true)) {
+                    long tried = clock.nanoTime() - pending.beganNanos;
+                    events.notAcquired(keys, tried, LockNotAcquired.Outcome.FAILED, pending.call);
+                }
             }
-            throw e;
         }
-        pending.begun = true;
         pending.run();
         if (loop.isClosed()) {
             pending.closed();

@@ -68,17 +68,10 @@ abstract class BackgroundRequest extends PendingCommand {
     final void deliver() {
         Reply answer = reply;
         RedisException missed = failure;
-        try {
-            if (answer != null) {
-                heard(answer, sentNanos);
-            } else if (missed != null) {
-                missed(missed);
-            }
-        } catch (RedisException e) {
-            throw e;
-        } catch (RuntimeException | Error e) {
-            drop();
-            throw e;
+        if (answer != null) {
+            heard(answer, sentNanos);
+        } else if (missed != null) {
+            missed(missed);
         }
     }
 

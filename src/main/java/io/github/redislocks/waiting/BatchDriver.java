@@ -51,10 +51,11 @@ public final class BatchDriver {
             if (current != null && !current.hasEnded()) {
                 return Long.MAX_VALUE;
             }
-            request = null;
             if (current != null) {
                 current.deliver();
             }
+            // Forget the request last: after an error above, strand() drops it.
+            request = null;
             long next = acquisition.step(access.clock().nanoTime());
             if (next == Step.ASK) {
                 ask();
@@ -74,7 +75,6 @@ public final class BatchDriver {
         if (current != null && !current.hasEnded()) {
             return false;
         }
-        request = null;
         if (current != null) {
             // Deliver the outcome although nobody waits for it: the delivery records whether a copy of the request may
             // still run.

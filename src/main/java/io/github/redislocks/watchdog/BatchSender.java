@@ -278,37 +278,31 @@ public final class BatchSender implements Runnable {
         for (Job job : jobs) {
             calls.add(job.call(sent, timeout));
         }
-        List<Outcome> outcomes = outcomes(calls, timeout);
-        long took = clock.nanoTime() - sent;
-        pipeline = PIPELINE * (1 + Math.min(MAX_FACTOR, took / FAR_NANOS));
-        leastNanos = Math.max(NEAR_TIMEOUT_NANOS, Math.min(FAR_TIMEOUT_NANOS, LEAST_TRIPS * took));
+        List<Outcome> outcomes = Collections.nCopies(calls.size(), LOST);
         boolean answered = false;
         boolean silent = false;
-        for (int i = 0; i < jobs.size(); i++) {
-            Outcome outcome = outcomes.get(i);
-            boolean lost = outcome.failure() instanceof RedisException.Unanswered;
-            silent |= lost;
-            answered |= !lost && (outcome.reply() == null || !outcome.reply().is(Reply.UNASKED));
-            Job job = jobs.get(i);
-            if (!Loggers.INTERNAL.guard(job, calls.get(i), (each, call) -> pass(each, call, outcome, sent, timeout))) {
-                // An error counts as a missing answer, so that the job is sent again.
-                pass(job, calls.get(i), LOST, sent, timeout);
+        try {
+            outcomes = redis.runAll(calls, timeout);
+        } finally {
+            // After an error each call counts as unanswered, so that its job is sent again after a pause.
+            long took = clock.nanoTime() - sent;
+            pipeline = PIPELINE * (1 + Math.min(MAX_FACTOR, took / FAR_NANOS));
+            leastNanos = Math.max(NEAR_TIMEOUT_NANOS, Math.min(FAR_TIMEOUT_NANOS, LEAST_TRIPS * took));
+            for (int i = 0; i < jobs.size(); i++) {
+                Outcome outcome = outcomes.get(i);
+                boolean lost = outcome.failure() instanceof RedisException.Unanswered;
+                silent |= lost;
+                answered |=
+                        !lost && (outcome.reply() == null || !outcome.reply().is(Reply.UNASKED));
+                Job job = jobs.get(i);
+                if (!Loggers.INTERNAL.guard(
+                        job, calls.get(i), (each, call) -> pass(each, call, outcome, sent, timeout))) {
+                    // An error counts as a missing answer, so that the job is sent again.
+                    pass(job, calls.get(i), LOST, sent, timeout);
+                }
             }
         }
         return answered || !silent;
-    }
-
-    /**
-     * Sends the calls and returns their outcomes. After an error each call counts as unanswered, so that its job is
-     * sent again.
-     */
-    private List<Outcome> outcomes(List<Call> calls, long timeout) {
-        try {
-            return redis.runAll(calls, timeout);
-        } catch (RuntimeException | Error e) {
-            Loggers.INTERNAL.error("The watchdog could not send a batch", e);
-            return Collections.nCopies(calls.size(), LOST);
-        }
     }
 
     /** Passes an outcome to its job, and notes whether the server answered. */

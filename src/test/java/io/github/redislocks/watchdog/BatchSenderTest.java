@@ -1,6 +1,7 @@
 package io.github.redislocks.watchdog;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.github.redislocks.concurrent.Threads;
@@ -329,7 +330,7 @@ class BatchSenderTest {
         };
         Question job = new Question();
         sender.send(new ArrayList<>(List.of(job)), false);
-        sender.run();
+        assertThatThrownBy(sender::run).isInstanceOf(OutOfMemoryError.class);
         assertThat(job.told).hasSize(3).startsWith("begin").endsWith("end");
         assertThat(sender.isFree()).isTrue();
     }
