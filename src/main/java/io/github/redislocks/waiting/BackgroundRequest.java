@@ -68,10 +68,17 @@ abstract class BackgroundRequest extends PendingCommand {
     final void deliver() {
         Reply answer = reply;
         RedisException missed = failure;
-        if (answer != null) {
-            heard(answer, sentNanos);
-        } else if (missed != null) {
-            missed(missed);
+        try {
+            if (answer != null) {
+                heard(answer, sentNanos);
+            } else if (missed != null) {
+                missed(missed);
+            }
+        } catch (RedisException e) {
+            throw e;
+        } catch (RuntimeException | Error e) {
+            drop();
+            throw e;
         }
     }
 

@@ -51,11 +51,10 @@ public final class BatchDriver {
             if (current != null && !current.hasEnded()) {
                 return Long.MAX_VALUE;
             }
+            request = null;
             if (current != null) {
                 current.deliver();
             }
-            // Forget the request last: after an error above, strand() drops it.
-            request = null;
             long next = acquisition.step(access.clock().nanoTime());
             if (next == Step.ASK) {
                 ask();
@@ -75,6 +74,7 @@ public final class BatchDriver {
         if (current != null && !current.hasEnded()) {
             return false;
         }
+        request = null;
         if (current != null) {
             // Deliver the outcome although nobody waits for it: the delivery records whether a copy of the request may
             // still run.
