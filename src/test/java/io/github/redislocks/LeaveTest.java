@@ -71,31 +71,6 @@ class LeaveTest extends FakeTime {
         assertThat(losses).isEmpty();
     }
 
-    private void tryInVain() {
-        try {
-            assertThat(lock.tryLock(Duration.ofMillis(100))).isFalse();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    @Test
-    void place_ofAnAttemptThatTimedOut_leavesThoughItsThreadHasTheLock() throws InterruptedException {
-        inside.mailbox().open(TimeUnit.SECONDS.toNanos(20));
-        other.lock();
-        redis.failNext(verb("acquire"), Fault.REPLY_LOST);
-        redis.failNext(verb("leave"), Fault.REQUEST_LOST);
-        whileTimePasses(this::tryInVain);
-        server.del(KEY);
-        assertThat(lock.tryLock()).isTrue();
-        assertThat(server.zset(KEY + ":queue")).as("the place").hasSize(1);
-        pass(1_000);
-        assertThat(others.inspect("job").queue()).isEmpty();
-        assertThat(lock.isHeldByCurrentThread()).isTrue();
-        lock.unlock();
-        assertThatThrownBy(other::unlock).isInstanceOf(LockLostException.class);
-    }
-
     @Test
     void successor_whoseEarlierAttemptHasNotLeftYet_isServedAsTheLaterOne() throws InterruptedException {
         inside.mailbox().open(TimeUnit.SECONDS.toNanos(20));
