@@ -76,7 +76,10 @@ final class SeveralExits {
             }
             handoff.giveBack(ending, by);
             for (int i = 0; i < ends.size(); i++) {
-                exits.released(ends.get(i), ending.get(i), clock.nanoTime());
+                Hold hold = ending.get(i);
+                if (!hold.isLost()) {
+                    exits.released(ends.get(i), hold, clock.nanoTime());
+                }
             }
             Arrays.fill(had, null);
         } finally {
