@@ -21,10 +21,9 @@ public interface LeaderWork {
      * returned.
      *
      * <p>When the lock was lost or the leadership is being closed, the work should stop: the method should return soon.
-     * It learns this from {@link LeaderTerm#isStopping()}, {@link LeaderTerm#awaitStopping} and
-     * {@link LeaderTerm#stopping()}, and by an interrupt of its thread, unless {@link LeaderOptions#interrupt
-     * interrupt(false)} is set. If the method returns earlier, the lock is released, and the candidate competes for the
-     * lock again at once.
+     * {@link LeaderTerm#isStopping()}, {@link LeaderTerm#awaitStopping} and {@link LeaderTerm#stopping()} report this
+     * to the method, as does an interrupt of its thread, unless {@link LeaderOptions#interrupt interrupt(false)} is
+     * set. If the method returns earlier, the lock is released, and the candidate competes for the lock again at once.
      *
      * @throws Exception if the work fails. The failure is logged, the lock is released, and the candidate competes
      *     again after a pause of at most 1 s, which grows up to 30 s while the work fails repeatedly. An

@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One master of a quorum, with the questions that wait for it. A quorum asks all nodes at the same time, and no node
+ * A master of a quorum, with the questions that wait for it. A quorum asks all nodes at the same time, and no node
  * waits for another: the calling thread sends a question if that needs no wait; otherwise a thread of the node sends
  * it. A second thread of the node does the background work.
  *

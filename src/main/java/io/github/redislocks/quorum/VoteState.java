@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client knows of one attempt on a quorum. The calls of an attempt ask for votes one after the other, and no
- * call asks after the attempt has won. Otherwise one call could win, and another call of the attempt, without a
+ * The knowledge of a client about one attempt on a quorum. The calls of an attempt ask for votes one after the other,
+ * and no call asks after the attempt has won. Otherwise one call could win, and another call of the attempt, without a
  * majority, could withdraw the winning votes.
  */
 public final class VoteState {

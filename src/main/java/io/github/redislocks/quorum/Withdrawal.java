@@ -9,17 +9,17 @@ import java.util.List;
  */
 public record Withdrawal(List<String> keys, String owner, long attempt, long ballot, End end, Place place) {
 
-    /** What has become of the attempt that asked for the votes. */
+    /** The fate of the attempt that asked for the votes. */
     public enum End {
-        /** Its owner has unlocked the lock. */
+        /** The owner has unlocked the lock. */
         RELEASED,
-        /** Its owner has lost the lock. */
+        /** The owner has lost the lock. */
         LOST,
-        /** It led to no hold. */
+        /** The attempt led to no hold. */
         UNHELD
     }
 
-    /** What becomes of the owner's place in the queue. */
+    /** The fate of the owner's place in the queue. */
     public enum Place {
         DROP,
         KEEP,

@@ -240,7 +240,7 @@ final class LeaseEnds {
         }
     }
 
-    /** What follows the release of one lease. */
+    /** The action that follows the release of one lease. */
     private final class LeaseEnd implements Handoff.Leaving {
 
         private final Residence residence;

@@ -108,7 +108,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
         lookedNanos = now;
     }
 
-    /** What a try without a wait finds. */
+    /** The findings of a try without a wait. */
     public enum Found {
         /** The turn was free. The calling thread has it now. */
         TURN,

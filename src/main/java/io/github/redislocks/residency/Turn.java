@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Turn {
 
-    // Who takes the turn: a thread that does not wait, the client before its threads, or a thread that waits.
+    // The takers of the turn: a thread that does not wait, the client before its threads, or a thread that waits.
     private static final int THREAD = 1;
     private static final int CLIENT = 2;
     private static final int WAITER = 3;

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the threads of a client do under one lease: the tokens that they get, and when the last thread unlocked. Only
+ * The actions of a client's threads under one lease: the tokens that they get, and when the last thread unlocked. Only
  * the thread that has the turn changes a usage, except that any thread may confirm the lease.
  */
 final class Usage {
