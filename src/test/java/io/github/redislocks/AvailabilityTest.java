@@ -114,7 +114,7 @@ class AvailabilityTest extends FakeTime {
     }
 
     @Test
-    void awayIsToldWithTheBeginOfTheSilence() {
+    void failed_again_reportsTheBeginningOfTheSilence() {
         RedisException cut = new RedisException.Unanswered("cut", true, new IOException("Connection refused"));
         availability.failed(acquire, cut, 10, 100, 20);
         availability.failed(acquire, cut, 40, 100, 50);

@@ -20,7 +20,7 @@ class ErrorAnywhereTest extends ErrorsAnywhere {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 20})
-    void lockAndUnlock(int count) {
+    void lockAndUnlock_withErrors_leaveNothing(int count) {
         withErrorsAnywhere(count, () -> {
             locks();
             lock.unlock();
@@ -29,13 +29,13 @@ class ErrorAnywhereTest extends ErrorsAnywhere {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 20})
-    void timedTry(int count) {
+    void timedTry_withErrors_leavesNothing(int count) {
         triesInVain(count);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 20})
-    void await(int count) {
+    void await_withErrors_leavesNothing(int count) {
         awaitsInVain(count);
     }
 

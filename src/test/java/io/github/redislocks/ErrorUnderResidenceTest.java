@@ -59,7 +59,7 @@ class ErrorUnderResidenceTest extends ErrorsAnywhere {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 20})
-    void lockAndUnlock(int count) {
+    void lockAndUnlock_withErrors_leaveNothing(int count) {
         withErrorsAnywhere(count, () -> {
             locks();
             lock.unlock();

@@ -103,7 +103,7 @@ class BlockedLogTest {
     }
 
     @Test
-    void slowHold() {
+    void renewal_whileTheReportOfASlowHoldHangs_goesOn() {
         try (RedisLocks locks = connect(builder -> builder.slowHold(Duration.ofMillis(10)))) {
             RedisReentrantLock lock = locks.reentrantLock("kept");
             lock.lock();
@@ -114,7 +114,7 @@ class BlockedLogTest {
     }
 
     @Test
-    void slowWait() throws InterruptedException {
+    void renewal_whileTheReportOfASlowWaitHangs_goesOn() throws InterruptedException {
         others.reentrantLock("busy").lock();
         try (RedisLocks locks = connect(builder -> builder.slowWait(Duration.ofMillis(10)))) {
             Thread waiter = new Thread(() -> locks.reentrantLock("busy").runWithLock(() -> {}));
@@ -129,7 +129,7 @@ class BlockedLogTest {
     }
 
     @Test
-    void loss() throws InterruptedException {
+    void renewal_whileTheReportOfALossHangs_goesOn() throws InterruptedException {
         try (RedisLocks locks = connect(builder -> builder)) {
             LockHandle doomed = locks.reentrantLock("doomed").acquire();
             RedisReentrantLock lock = locks.reentrantLock("kept");
@@ -143,7 +143,7 @@ class BlockedLogTest {
     }
 
     @Test
-    void shortOutage() {
+    void renewal_whileTheReportOfAnOutageHangs_goesOn() {
         try (RedisLocks locks = connect(
                         builder -> builder.lease(Duration.ofSeconds(3)).commandTimeout(Duration.ofMillis(400)));
                 Jedis admin = server.client()) {

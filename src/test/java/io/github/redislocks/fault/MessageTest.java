@@ -108,7 +108,7 @@ class MessageTest {
     }
 
     @Test
-    void databaseThatIsNotThere() {
+    void connect_toADatabaseThatDoesNotExist_namesTheDatabase() {
         try (RedisServer server = RedisServer.start()) {
             connectSays(server.uri() + "/99", server.address().toString(), "DB index", "no database of that number");
         }
@@ -168,7 +168,7 @@ class MessageTest {
     }
 
     @Test
-    void serverThatIsNoRedis() throws IOException {
+    void connect_toAServerThatIsNoRedis_saysSo() throws IOException {
         try (ServerSocket web = new ServerSocket(0, 5, InetAddress.getLoopbackAddress())) {
             CompletableFuture<Void> served = OwnThread.run(() -> serveOnce(web));
             String address = "127.0.0.1:" + web.getLocalPort();
@@ -178,7 +178,7 @@ class MessageTest {
     }
 
     @Test
-    void nobodyThere_orNoSuchHost_orAWrongPassword() {
+    void connect_toNobodyOrWithAWrongPassword_saysWhatToCheck() {
         try (RedisServer server = RedisServer.start()) {
             server.kill();
             connectSays(
@@ -194,7 +194,7 @@ class MessageTest {
     }
 
     @Test
-    void foreignKey() {
+    void lock_whoseKeyAnotherProgramUses_namesTheKey() {
         try (RedisServer server = RedisServer.start();
                 Jedis jedis = server.client();
                 RedisLocks locks = impatient(server.uri()).build()) {
@@ -225,7 +225,7 @@ class MessageTest {
     }
 
     @Test
-    void fullServer_andReplica_andMissingRight_areToldApart() {
+    void lock_onAFullServerOrAReplicaOrWithoutARight_saysWhich() {
         try (RedisServer server = RedisServer.start();
                 Jedis jedis = server.client();
                 RedisLocks locks = impatient(server.uri()).build()) {
@@ -243,7 +243,7 @@ class MessageTest {
     }
 
     @Test
-    void busyServer() throws Exception {
+    void tryLock_onAServerThatRunsAnEndlessScript_saysBusy() throws Exception {
         try (RedisServer server = RedisServer.start();
                 Jedis admin = server.client();
                 Jedis busy = server.client();
@@ -336,7 +336,7 @@ class MessageTest {
     }
 
     @Test
-    void settings() {
+    void build_withABadSetting_namesTheValueAndTheRule() {
         RedisLocksBuilder builder = RedisLocks.builder();
         says(
                 () -> builder.lease(Duration.ofMillis(1)).build(),
