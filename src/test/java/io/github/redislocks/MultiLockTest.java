@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
 import java.time.Duration;
@@ -12,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -250,6 +252,62 @@ class MultiLockTest extends FakeTime {
         assertThat(told).containsExactly("had a", "BUSY b", "released a");
         theirs.unlock();
         whileTimePasses(heard::close);
+    }
+
+    /** A call takes two locks together, and each is lost at some reading of the clock, a first. */
+    @Test
+    void lock_thatIsLostWhileItIsGivenBack_isNotReportedAsReleasedAfterItsLoss() {
+        List<String> ended = new CopyOnWriteArrayList<>();
+        LockListener listener = new LockListener() {
+            @Override
+            public void lost(LockLost event) {
+                ended.add(event.lockName() + " " + event.token());
+            }
+
+            @Override
+            public void released(LockReleased event) {
+                ended.add(event.lockName() + " " + event.token());
+            }
+        };
+        RedisLocks heard = RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(listener), clock);
+        clients.add(heard);
+        MultiLock both = heard.multiLock(List.of("a", "b"));
+        AtomicInteger readings = new AtomicInteger(1);
+        for (int first = 1; first <= readings.get(); first++) {
+            for (int second = first; second <= readings.get(); second++) {
+                int a = first;
+                int b = second;
+                clock.atReadings(reading -> {
+                    loseIf(reading == a, heard, "a");
+                    loseIf(reading == b, heard, "b");
+                });
+                whileTimePasses(() -> {
+                    boolean had = both.tryLock() && both.isHeldByCurrentThread();
+                    readings.set(clock.heal());
+                    if (had) {
+                        both.unlock();
+                    }
+                    // Redis still has what the client calls lost.
+                    both.names().forEach(name -> others.reentrantLock(name).forceUnlock());
+                });
+                inside(heard).losses().awaitTold(Duration.ofSeconds(20));
+                assertThat(ended)
+                        .as("ends of holds, with a lost at reading %d and b at reading %d", a, b)
+                        .doesNotHaveDuplicates();
+                // The next holds have other tokens.
+                clock.advanceMillis(1);
+            }
+        }
+        assertThat(ended).hasSizeGreaterThan(2);
+        whileTimePasses(heard::close);
+    }
+
+    private static void loseIf(boolean now, RedisLocks client, String name) {
+        for (Hold hold : now ? inside(client).holds().all() : List.<Hold>of()) {
+            if (hold.keys().name().equals(name)) {
+                inside(client).losses().lose(hold, LockLost.Reason.TAKEN);
+            }
+        }
     }
 
     @Test
