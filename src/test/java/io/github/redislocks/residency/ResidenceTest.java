@@ -9,6 +9,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.fixture.FakeClock;
 import io.github.redislocks.fixture.Logged;
+import io.github.redislocks.fixture.NearTheEnd;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
@@ -27,6 +28,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The turns of threads: how those that come back and those that wait share them. */
 @Timeout(30)
@@ -34,6 +37,8 @@ import org.junit.jupiter.api.parallel.Isolated;
 class ResidenceTest {
 
     /** More than a turn needs. */
+    private static final int DEPTHS = 120;
+
     private static final long SLICE_MICROS = Timing.SLICE_NANOS / 1_000;
 
     private final FakeClock time = new FakeClock();
@@ -273,5 +278,24 @@ class ResidenceTest {
         goOn.countDown();
         residence.turn.end();
         waiter.get();
+    }
+
+    /** A thread that takes the turn at the end of its stack, and has some work before it ends the turn. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void turn_takenAtTheEndOfTheStack_canBeEnded(boolean first) throws Exception {
+        int overflows = 0;
+        for (int left = 0; NearTheEnd.goesOn(left, overflows, DEPTHS); left++) {
+            int above = left;
+            boolean met = NearTheEnd.inAThread(() -> NearTheEnd.overflows(above, () -> {
+                if (first ? residence.turn.tryTakeFirst() : residence.turn.tryTake()) {
+                    NearTheEnd.useFrames(4);
+                    residence.turn.end();
+                }
+            }));
+            overflows += met ? 1 : 0;
+            assertThat(residence.turn.isFree()).as("%d calls above", left).isTrue();
+        }
+        assertThat(overflows).isBetween(1, NearTheEnd.MOST - 1);
     }
 }
