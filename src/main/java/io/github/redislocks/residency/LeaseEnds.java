@@ -147,7 +147,7 @@ final class LeaseEnds {
                 // There is no lease any more, so no release will call this method: answer now.
             }
             // Check the stack before the task leaves the queue: after a StackOverflowError nobody would run the task.
-            StackSpace.ensureLocal();
+            StackSpace.ensure();
             Runnable next = residence.nextAsked();
             if (next != null) {
                 next.run();
@@ -165,6 +165,8 @@ final class LeaseEnds {
         if (residence.lease() == null) {
             return;
         }
+        // Check the stack for the whole release: after a StackOverflowError in it, the turn must end all the same.
+        StackSpace.ensure();
         if (!residence.turn.tryTakeFirst()) {
             // The thread that has the turn calls turnEnded(), which checks this again.
             return;

@@ -25,6 +25,8 @@ class EndOfTurnTest extends SteppedResidence {
 
     /** More than any of these calls needs. */
     private static final int DEPTHS = 250;
+    /** As many as a request needs. */
+    private static final int REQUEST_FRAMES = 40;
 
     /** The thread that stops where it reads the clock, until {@link #goOn}. */
     private volatile Thread slow;
@@ -119,7 +121,7 @@ class EndOfTurnTest extends SteppedResidence {
             Residence residence = residences.of(LockKeys.of("redis-locks", "deep" + left), 1);
             AtomicBoolean answered = new AtomicBoolean();
             residence.ask(() -> {
-                NearTheEnd.useFrames(24);
+                NearTheEnd.useFrames(REQUEST_FRAMES);
                 answered.set(true);
             });
             int above = left;
