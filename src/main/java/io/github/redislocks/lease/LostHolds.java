@@ -36,15 +36,24 @@ final class LostHolds {
     }
 
     /**
-     * The thread of this hold may have lost the lock before and locked it again. If an error prevented the report of
-     * that loss ({@code hold.below}), repeats the report. Returns the time of the next look.
+     * The thread of this hold may have lost the lock before and locked it again, perhaps more than once. Repeats the
+     * reports of those losses ({@code hold.below}) that an error prevented. Returns the time of the next look.
      */
     long inspectBelow(Hold hold, long now) {
-        if (hold.below == null || !hold.below.isUntold()) {
+        Hold below = hold.below;
+        if (below == null) {
             return Long.MAX_VALUE;
         }
-        losses.ended(hold.below);
-        return now + Losses.UNTOLD_NANOS;
+        long next = Long.MAX_VALUE;
+        try {
+            if (below.isUntold()) {
+                next = now + Losses.UNTOLD_NANOS;
+                losses.ended(below);
+            }
+        } finally {
+            next = Math.min(next, inspectBelow(below, now));
+        }
+        return next;
     }
 
     /** Begins an inspection. */

@@ -193,12 +193,20 @@ public final class Renewals implements Task {
             next = Math.min(next, nanos);
         }
 
-        /** Applies the rules for one hold, in this order. */
         void inspect(Hold hold) {
+            try {
+                inspectItself(hold);
+            } finally {
+                // Report earlier losses last: an error in such a report must not keep the hold from being renewed.
+                lookAt(lostHolds.inspectBelow(hold, now));
+            }
+        }
+
+        /** Applies the rules for one hold, in this order. */
+        private void inspectItself(Hold hold) {
             if (hold.stranded) {
                 rescue.rescue(hold);
             }
-            lookAt(lostHolds.inspectBelow(hold, now));
             if (hasEnded(hold)) {
                 return;
             }

@@ -143,15 +143,41 @@ public final class ThreadLosses {
 
     /** Completes notifications, and removes the records of threads that have ended. Returns when to call this again. */
     long inspect(long now) {
-        Steps.forEach(latest.values(), this::complete);
+        try {
+            Steps.forEach(latest.values(), this::complete);
+        } finally {
+            forgetEnded();
+            forgetOldest();
+        }
         long next = Long.MAX_VALUE;
         for (ThreadHold lost : latest.values()) {
-            if (lost.owner.isAlive()) {
-                next = Math.min(next, Losses.nextLook(lost, now));
-            } else {
+            next = Math.min(next, Losses.nextLook(lost, now));
+        }
+        return next;
+    }
+
+    /** Completes the notifications of a thread's losses of one lock: of the latest loss and of those before it. */
+    private void complete(ThreadHold lost) {
+        try {
+            ended(lost);
+        } finally {
+            ThreadHold before = lost.earlier();
+            if (before != null) {
+                complete(before);
+            }
+        }
+    }
+
+    private void forgetEnded() {
+        for (ThreadHold lost : latest.values()) {
+            if (!lost.owner.isAlive()) {
                 replace(lost, null);
             }
         }
+    }
+
+    /** Removes the oldest records if there are too many. */
+    private void forgetOldest() {
         int tooMany = latest.size() - Renewals.LOSSES;
         if (tooMany > 0) {
             latest.values().stream()
@@ -159,14 +185,6 @@ public final class ThreadLosses {
                     .limit(tooMany)
                     .toList()
                     .forEach(lost -> replace(lost, null));
-        }
-        return next;
-    }
-
-    /** Completes the notifications of a thread's losses of one lock: of the latest loss and of those before it. */
-    private void complete(ThreadHold last) {
-        for (ThreadHold lost = last; lost != null; lost = lost.earlier()) {
-            ended(lost);
         }
     }
 }

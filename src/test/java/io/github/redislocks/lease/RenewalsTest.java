@@ -653,6 +653,43 @@ class RenewalsTest {
         assertThat(turnsEnded).hasSize(1);
     }
 
+    /** The thread has lost the lock twice, and has it again. */
+    @Test
+    void earlierLosses_thatNobodyWasTold_areToldByTheWatchdog() {
+        Hold first = hold(RENEWAL);
+        first.lose(LockLost.Reason.TAKEN);
+        Hold second = above(first, RENEWAL);
+        second.lose(LockLost.Reason.TAKEN);
+        above(second, RENEWAL);
+        walk();
+        assertThat(turnsEnded).containsExactlyInAnyOrder(first.attempt, second.attempt);
+    }
+
+    @Test
+    void earlierLoss_whoseReportMeetsAnError_keepsNoHoldFromBeingRenewed() {
+        Owner untellable = new Owner("a:1") {
+            @Override
+            public String description() {
+                throw new OutOfMemoryError("of the test");
+            }
+        };
+        Hold lost = hold(untellable, LEASE, true, start);
+        lost.lose(LockLost.Reason.TAKEN);
+        above(lost, 0);
+        assertThatThrownBy(this::walk).isInstanceOf(OutOfMemoryError.class);
+        assertThat(call().script().name()).isEqualTo("renew");
+    }
+
+    /** The hold that a thread has after a loss. */
+    private Hold above(Hold lost, long afterNanos) {
+        Attempt attempt = new Attempt(
+                ++numbers, lost.keys(), lost.owner, new Attempt.Request(LEASE, true, false), WaitLimit.endless());
+        Hold hold = new Hold(
+                attempt, new Attempt.Grant(5, false, Long.MAX_VALUE, start, true), start, start + afterNanos, lost);
+        holds.put(hold);
+        return hold;
+    }
+
     @Test
     void holdThatIsBeingReleased_isLeftAlone_andLookedAtAgain() {
         Hold hold = hold(0);

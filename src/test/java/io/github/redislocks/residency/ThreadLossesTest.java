@@ -15,6 +15,7 @@ import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** The records of losses under a lease, which threads that find a loss may make at any time. */
@@ -115,14 +116,54 @@ class ThreadLossesTest {
         for (int i = 0; i < 20; i++) {
             told.add(lost(hold(5, LockKeys.of("p", "b" + i), owner)));
         }
-        lost(hold(5, keys, new Owner("client:2") {
-            @Override
-            public String description() {
-                throw new OutOfMemoryError("of the test");
-            }
-        }));
+        lost(hold(5, keys, new Untellable()));
         assertThatThrownBy(this::inspect).isInstanceOf(OutOfMemoryError.class);
         assertThat(told).noneMatch(ThreadHold::isUntold);
+    }
+
+    /** An owner whose loss cannot be told. */
+    private static final class Untellable extends Owner {
+
+        Untellable() {
+            super("client:2");
+        }
+
+        @Override
+        public String description() {
+            throw new OutOfMemoryError("of the test");
+        }
+    }
+
+    @Test
+    void lossWhoseTellingMeetsAnError_keepsNoEarlierLossOfItsThreadUntold() {
+        AtomicBoolean failed = new AtomicBoolean();
+        Owner failing = new Owner("client:2") {
+            @Override
+            public String description() {
+                if (failed.compareAndSet(false, true)) {
+                    throw new OutOfMemoryError("of the test");
+                }
+                return "it";
+            }
+        };
+        ThreadHold first = lost(hold(5, keys, failing));
+        lost(hold(6, keys, failing));
+        assertThatThrownBy(this::inspect).isInstanceOf(OutOfMemoryError.class);
+        assertThat(first.isUntold()).isFalse();
+    }
+
+    @Test
+    void lossWhoseTellingMeetsAnError_leavesNoRecordOfAThreadThatHasEnded() {
+        Owner ended = new Owner("client:3") {
+            @Override
+            public boolean isAlive() {
+                return false;
+            }
+        };
+        lost(hold(5, keys, ended));
+        lost(hold(5, LockKeys.of("p", "b"), new Untellable()));
+        assertThatThrownBy(this::inspect).isInstanceOf(OutOfMemoryError.class);
+        assertThat(records.of(keys, ended)).isNull();
     }
 
     @Test
