@@ -354,6 +354,7 @@ abstract class FakeTime {
         assertThat(losses).isEmpty();
         assertThat(inside.holds().all()).isEmpty();
         assertThat(inside.attempts().all()).isEmpty();
+        assertThat(inside.async().count()).isZero();
         assertThat(inside.localQueue().size()).isZero();
         assertThat(lock.tryLock()).as("the local queue is free").isTrue();
         lock.unlock();

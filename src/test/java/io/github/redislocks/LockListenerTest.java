@@ -256,6 +256,35 @@ class LockListenerTest extends FakeTime {
         whileTimePasses(() -> true, followed::close);
     }
 
+    /** The client's other thread fails what has not ended, while the call meets an error. */
+    @Test
+    void acquireAsync_thatMeetsAnErrorWhileTheClientCloses_isToldToHaveFailedOnce() {
+        boolean met = true;
+        for (int first = 1; met; first++) {
+            int nth = first;
+            RedisLocks closed =
+                    RedisLocks.on(server.another(), Settings.DEFAULTS, List.of(new Recorder(), new Follower()), clock);
+            heard.clear();
+            clock.atReadings(reading -> {
+                if (reading == nth) {
+                    inside(closed).async().close(Duration.ofSeconds(20));
+                    inside(closed).losses().awaitTold(Duration.ofSeconds(20));
+                    throw new InternalError("of the test");
+                }
+            });
+            Throwable thrown = catchThrowable(() -> closed.reentrantLock("job").acquireAsync());
+            met = clock.heal() >= nth;
+            inside(closed).losses().awaitTold(Duration.ofSeconds(20));
+            if (met) {
+                assertThat(thrown).as("at reading %d", nth).isInstanceOf(InternalError.class);
+                assertThat(heard)
+                        .as("at reading %d", nth)
+                        .isIn(List.of(), List.of("begins job", "notAcquired FAILED", "ends FAILED"));
+            }
+            whileTimePasses(() -> true, closed::close);
+        }
+    }
+
     @Test
     void forceUnlock_isToldToTheClientThatForces() {
         assertThat(job.forceUnlock()).isFalse();
