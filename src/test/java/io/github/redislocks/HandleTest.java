@@ -335,6 +335,17 @@ class HandleTest extends FakeTime {
     }
 
     @Test
+    void releaseAsync_ofALockWhoseLossIsKnown_leavesNoRecord() {
+        LockHandle handle = acquire();
+        other.forceUnlock();
+        pass(11_000);
+        assertThat(handle.isHeld()).isFalse();
+        assertThat(inside.holds().all()).hasSize(1);
+        assertThat(handle.releaseAsync().toCompletableFuture().join()).isFalse();
+        assertThat(inside.holds().all()).isEmpty();
+    }
+
+    @Test
     void releaseAsync_whileRedisIsAway_endsBeforeTheDeadline() {
         LockHandle handle = acquire();
         redis.down(true);
