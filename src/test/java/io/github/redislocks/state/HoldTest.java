@@ -250,7 +250,7 @@ class HoldTest {
             int above = left;
             boolean met = NearTheEnd.inAThread(() -> NearTheEnd.overflows(above, () -> {
                 if (hold.beginTelling()) {
-                    NearTheEnd.useFrames(24);
+                    NearTheEnd.useFrames(8);
                     hold.endTelling(true);
                 }
             }));
