@@ -14,6 +14,8 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.PendingCommand;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -156,5 +158,33 @@ class EndOfTurnTest extends SteppedResidence {
         kept.lock();
         assertThat(residence().turn.isFree()).isTrue();
         assertThatThrownBy(kept::unlock).isInstanceOf(LockLostException.class).hasMessageContaining("TAKEN");
+    }
+
+    private final List<Residence.Found> found = new ArrayList<>();
+
+    /** A lease under which a hold is beginning when a try without a wait comes. */
+    private final class TriedWhenSeen extends CopiedLease {
+
+        TriedWhenSeen(Hold lease) {
+            super(lease);
+        }
+
+        @Override
+        public boolean isOpen() {
+            ThreadHold local = residence().use(this);
+            if (local != null && local.isBeginning()) {
+                found.add(residence().tryTurnOrSay(0));
+            }
+            return super.isOpen();
+        }
+    }
+
+    /** The thread may still find that the lease was lost, and then no thread had the lock. */
+    @Test
+    void tryTurnOrSay_whileAHoldIsBeginning_findsNoHolder() {
+        keepInstead(TriedWhenSeen::new);
+        kept.lock();
+        assertThat(found).containsExactly(Residence.Found.UNKNOWN);
+        kept.unlock();
     }
 }
