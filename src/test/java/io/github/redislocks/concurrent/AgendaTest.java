@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongUnaryOperator;
 import org.junit.jupiter.api.Test;
@@ -70,8 +71,9 @@ class AgendaTest {
 
     @Test
     void matter_withADueTime_takesAStepThen() {
-        Step matter = add(now -> now + 1_000_000);
-        await().until(() -> matter.runs.size() > 20);
+        AtomicInteger steps = new AtomicInteger();
+        Step matter = add(now -> steps.incrementAndGet() < 20 ? now + 1_000_000 : Agenda.ENDED);
+        await().until(() -> matter.runs.size() == 20);
     }
 
     @Test
