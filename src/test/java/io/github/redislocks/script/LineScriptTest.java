@@ -8,6 +8,8 @@ import io.github.redislocks.redis.Script;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -25,6 +27,7 @@ class LineScriptTest {
     private static final long SECOND = 1_000_000_000;
     private static final long DAY_MILLIS = 86_400_000;
     private static final String FOR_EVER = "8000000000000000";
+    private static final Map<String, Script> SCRIPTS = new ConcurrentHashMap<>();
 
     private final LockKeys keys = LockKeys.of("p", "lock");
     private final String waiters = keys.all().get(2);
@@ -37,7 +40,8 @@ class LineScriptTest {
     }
 
     private Reply run(List<String> some, String script, String... args) {
-        return redis.run(new Call(Script.load(Scripts.class, script), some, List.of(args)), SECOND);
+        Script known = SCRIPTS.computeIfAbsent(script, name -> Script.load(Scripts.class, name));
+        return redis.run(new Call(known, some, List.of(args)), SECOND);
     }
 
     private Reply run(String script, String... args) {
