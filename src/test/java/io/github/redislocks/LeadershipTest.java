@@ -15,6 +15,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -39,7 +40,7 @@ class LeadershipTest extends FakeTime {
     private static final LeaderOptions QUIET = LeaderOptions.defaults().interrupt(false);
 
     /** Of tests before this one. */
-    private final Set<Thread> before = Thread.getAllStackTraces().keySet();
+    private final Set<Thread> before = Set.copyOf(living());
 
     private final List<Leadership> all = new CopyOnWriteArrayList<>();
     /** Lets work end that the test has made to stay, so that no test leaves a thread. */
@@ -112,9 +113,21 @@ class LeadershipTest extends FakeTime {
 
     /** The threads that go on with this test's candidates. */
     private List<Thread> agendas() {
-        return Thread.getAllStackTraces().keySet().stream()
+        return living().stream()
                 .filter(thread -> thread.getName().startsWith("redis-locks-leadership-") && !before.contains(thread))
                 .toList();
+    }
+
+    /**
+     * All threads of the JVM. Their stacks, by which the JDK can list them too, would stop the JVM hundreds of times.
+     */
+    private static List<Thread> living() {
+        ThreadGroup group = Thread.currentThread().getThreadGroup();
+        while (group.getParent() != null) {
+            group = group.getParent();
+        }
+        Thread[] threads = new Thread[2 * group.activeCount() + 100];
+        return List.of(Arrays.copyOf(threads, group.enumerate(threads)));
     }
 
     private Leadership run(RedisLocks on, LeaderWork work, LeaderOptions options) {
