@@ -168,6 +168,7 @@ class WithoutTimeTest extends FakeTime {
             server.del(KEY);
             assertThat(takes(kind, others, several, FAIR)).isEqualTo(kind.barges());
             redis.dropMessages(false);
+            pass(2_000);
             passUntil(waiter::holds);
             waiter.end();
             assertThatThrownBy(other::unlock).isInstanceOf(LockLostException.class);
