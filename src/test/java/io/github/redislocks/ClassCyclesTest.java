@@ -18,12 +18,14 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Which top-level classes need each other to be understood. Read from the sources, so that a type counts that is named
  * in a signature only.
  */
+@Tag("once")
 class ClassCyclesTest {
 
     private static final int MOST = 3;

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.parallel.Isolated;
  * tests. Of other classes the tests that start one are skipped. It runs classes side by side, but for those that look
  * at the whole JVM.
  */
+@Tag("once")
 class FastTagTest {
 
     private static final Set<String> KEPT = Set.of(
