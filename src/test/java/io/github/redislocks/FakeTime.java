@@ -30,6 +30,8 @@ abstract class FakeTime {
     static final String KEY = "redis-locks:{job}";
 
     private static final long STEP_MILLIS = 5;
+    /** For how long time passes at most between two looks at whether it may. */
+    private static final long LITTLE_MILLIS = 1_000;
     /** For how long a thread that time has woken is waited for. */
     private static final long WOKEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
     /** After what time a watchdog that was not woken is woken by hand. */
@@ -104,7 +106,7 @@ abstract class FakeTime {
     @AfterEach
     void close() {
         redis.heal();
-        whileTimePasses(() -> true, this::closeAll);
+        whileTimePasses(this::isQuiet, this::closeAll);
     }
 
     private void closeAll() {
@@ -150,11 +152,10 @@ abstract class FakeTime {
             Moment moment = new Moment();
             while (!Thread.currentThread().isInterrupted()) {
                 if (when.getAsBoolean()) {
-                    clock.advanceMillis(1);
+                    clock.advanceMillis(untilNextMillis());
                     moment = new Moment();
-                } else {
-                    moment.next();
                 }
+                moment.next();
             }
         });
         ticker.start();
@@ -163,6 +164,11 @@ abstract class FakeTime {
         } finally {
             ticker.interrupt();
         }
+    }
+
+    /** The time until something is due, and not more than a little. */
+    private long untilNextMillis() {
+        return Math.max(1, Math.min(clock.untilNextWakeNanos() / 1_000_000, LITTLE_MILLIS));
     }
 
     /** Moves time on and waits until everything that was due has been done. */
