@@ -70,7 +70,9 @@ public final class Availability {
         if (request.wantsLock()) {
             return GIVE;
         }
-        boolean renews = request instanceof Request.Renew || request == Request.OfOneServer.RENEW_ALL;
+        boolean renews = request instanceof Request.Renew
+                || request == Request.OfOneServer.RENEW_ALL
+                || request == Request.OfOneServer.RENEW_SHARES;
         return renews ? KEEP : call.script().name();
     }
 

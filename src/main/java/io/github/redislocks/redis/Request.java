@@ -121,8 +121,12 @@ public sealed interface Request {
         TAKE_ALL(true),
         /** Takes a place in the queue after a wait in a Condition. */
         REJOIN(true),
+        /** Takes a share. */
+        SHARE(true),
         /** Renews several holds: each gets a new lease from now on. */
         RENEW_ALL(false),
+        /** Renews shares, as {@link #RENEW_ALL} renews holds. */
+        RENEW_SHARES(false),
         /** All other requests. */
         OTHER(false);
 

@@ -12,8 +12,12 @@ import io.github.redislocks.state.Timing;
  */
 public sealed interface Answer {
 
-    /** The attempt has the lock. */
-    record Granted(long token, boolean previousLost) implements Answer {
+    /**
+     * The attempt has the lock.
+     *
+     * @param recalled whether the attempt has a share of the lock while a writer waits in line
+     */
+    record Granted(long token, boolean previousLost, boolean recalled) implements Answer {
 
         /** The grant for the attempt's whole lease. The lease counts from the sending of the request. */
         public Attempt.Grant of(Attempt attempt, long sentNanos, long turnStartNanos) {
@@ -82,10 +86,10 @@ public sealed interface Answer {
 
     /** Reads the reply to {@link Scripts#take}. */
     static Answer ofTake(Reply reply) {
-        return reply.is("OK") ? new Granted(reply.number(0), false) : of(reply);
+        return reply.is("OK") ? new Granted(reply.number(0), false, false) : of(reply);
     }
 
-    /** Reads the reply to {@link Scripts#takeAll}. */
+    /** Reads the reply to {@link SeveralScripts#takeAll}. */
     static Answer ofTakeAll(Reply reply) {
         return reply.is("BUSY") ? new OneBusy(Math.toIntExact(reply.number(0))) : ofTake(reply);
     }
@@ -95,7 +99,7 @@ public sealed interface Answer {
         return reply.is("OK");
     }
 
-    /** Reads the reply to {@link Scripts#freeAll}: whether the hold at {@code index} has ended. */
+    /** Reads the reply to {@link SeveralScripts#freeAll}: whether the hold at {@code index} has ended. */
     static boolean isFreed(Reply reply, int index) {
         return isFreed(reply) || !reply.values().contains((long) index);
     }
@@ -124,7 +128,13 @@ public sealed interface Answer {
 
     /** Reads the reply to {@link Scripts#leave}: for how many ms an unanswered request of the attempt may still run. */
     static long stillRunsMillis(Reply reply) {
-        int index = reply.is("DONE") ? 0 : reply.is("SUCCEEDED") ? 2 : 3;
+        int index =
+                switch (reply.code()) {
+                    case "DONE", "GONE" -> 0;
+                    case "SUCCEEDED" -> 2;
+                    case "OK" -> 4;
+                    default -> 3;
+                };
         // The reply of a quorum has no such value.
         return index < reply.values().size() ? reply.number(index) : 0;
     }
@@ -151,6 +161,6 @@ public sealed interface Answer {
     }
 
     private static Granted granted(Reply reply) {
-        return new Granted(reply.number(0), reply.number(1) == 1);
+        return new Granted(reply.number(0), reply.number(1) == 1, reply.values().size() > 3 && reply.number(3) == 1);
     }
 }

@@ -59,7 +59,8 @@ public final class Inspections {
     /** Ends a hold that {@link #locked} found. */
     public static Call force(LockKeys keys, Held seen) {
         Request request = new Request.Force(seen.owner(), seen.attempt());
-        return new Call(request, FORCE, keys.all(), List.of(Long.toString(seen.token())));
+        return new Call(
+                request, FORCE, keys.all(), List.of(Long.toString(seen.token()), Long.toString(seen.attempt())));
     }
 
     /** Asks for the holder and the waiters of a lock. */

@@ -22,10 +22,7 @@ public final class Scripts {
 
     private static final Script CHECK = script("check");
     private static final Script TAKE = script("take");
-    private static final Script TAKE_ALL = script("take_all");
     private static final Script FREE = script("free");
-    private static final Script FREE_ALL = script("free_all");
-    private static final Script GIVE_UP = script("give_up");
     private static final Script ACQUIRE = script("acquire");
     private static final Script REENTER = script("reenter");
     private static final Script RELEASE = script("release");
@@ -42,16 +39,16 @@ public final class Scripts {
     private static final Script HELD = script("held");
 
     /** The mode of a try: if a client keeps the lock, the script asks that client to answer. */
-    private static final String TRY = "try";
+    static final String TRY = "try";
     /** The mode of a try that asks no client. */
-    private static final String SILENT = "silent";
+    static final String SILENT = "silent";
 
-    private static final String NO_PLACE = "";
+    static final String NO_PLACE = "";
     /**
      * A placeholder for {@code notAfter}, which is known only when the call is sent. In a leave that stays undated, 0
      * says that no request of the attempt may still run.
      */
-    private static final String DATED = "0";
+    static final String DATED = "0";
     /** The arguments if there is no successor, in place of a successor's owner, attempt, lease and claim. */
     private static final List<String> NOBODY = List.of("", "", "", NO_PLACE);
     /** A lease and its encoded argument. */
@@ -104,35 +101,14 @@ public final class Scripts {
     }
 
     /**
-     * Takes the locks of several attempts if all are free and nobody waits; otherwise takes none. The attempts have one
-     * owner and want the same lease.
-     *
-     * @param recalls whether clients that keep one of the locks should give it up, since the caller waits
-     */
-    public static Call takeAll(List<Attempt> attempts, Call.NotAfter notAfter, boolean recalls) {
-        Attempt first = attempts.get(0);
-        List<String> keys = new ArrayList<>(2 * attempts.size());
-        List<String> args = new ArrayList<>(3 + attempts.size());
-        args.add(first.owner.id);
-        args.add(Long.toString(first.leaseMillis));
-        args.add(DATED);
-        for (Attempt attempt : attempts) {
-            keys.add(attempt.keys.lock());
-            keys.add(attempt.keys.fence());
-            args.add(Long.toString(attempt.number));
-        }
-        if (!recalls) {
-            args.add(SILENT);
-        }
-        return new Call(Request.OfOneServer.TAKE_ALL, TAKE_ALL, keys, args).dated(2, notAfter);
-    }
-
-    /**
      * Takes the lock, or a place in the queue.
      *
      * @param lastLostAttempt the highest attempt whose hold was lost after lock() had returned; 0 if there is none
      */
     public static Call acquire(Attempt attempt, Call.NotAfter notAfter, boolean takePlace, long lastLostAttempt) {
+        if (attempt.owner.isShared()) {
+            return ShareScripts.share(attempt, notAfter, takePlace, false);
+        }
         String mode = attempt.fair ? "queue" : "barge";
         return acquire(attempt, takePlace, lastLostAttempt, mode).dated(3, notAfter);
     }
@@ -159,11 +135,17 @@ public final class Scripts {
      * client.
      */
     public static Call acquireOnce(Attempt attempt, Call.NotAfter notAfter, long lastLostAttempt) {
+        if (attempt.owner.isShared()) {
+            return ShareScripts.share(attempt, notAfter, false, true);
+        }
         String mode = attempt.fair ? "queue " + TRY : TRY;
         return acquire(attempt, false, lastLostAttempt, mode).dated(3, notAfter);
     }
 
     public static Call heartbeat(Attempt attempt, Call.NotAfter notAfter) {
+        if (attempt.owner.isShared()) {
+            return ShareScripts.heartbeat(attempt, notAfter);
+        }
         Request request = new Request.Heartbeat(attempt.owner.id, attempt.number, claim(attempt));
         return place(request, HEARTBEAT, attempt, notAfter);
     }
@@ -245,6 +227,9 @@ public final class Scripts {
      * @param fence whether to renew the fence key too; for that key, once an hour is enough
      */
     public static Call renew(Hold hold, long leaseMillis, boolean fence) {
+        if (hold.owner.isShared()) {
+            return ShareScripts.renew(hold.keys(), hold.owner.id, hold.attempt, leaseMillis);
+        }
         return new Call(
                 new Request.Renew(hold.owner.id, hold.attempt, leaseMillis),
                 RENEW,
@@ -274,6 +259,9 @@ public final class Scripts {
 
     /** Confirms a grant: extends the claim to the lease that the attempt wants. */
     public static Call confirm(Attempt attempt) {
+        if (attempt.owner.isShared()) {
+            return ShareScripts.renew(attempt.keys, attempt.owner.id, attempt.number, attempt.leaseMillis);
+        }
         return new Call(
                 new Request.Renew(attempt.owner.id, attempt.number, attempt.leaseMillis),
                 RENEW,
@@ -285,33 +273,6 @@ public final class Scripts {
     public static Call free(Hold hold) {
         return new Call(
                 FREE, List.of(hold.lock(), hold.keys().fence()), List.of(hold.owner.id, Long.toString(hold.attempt)));
-    }
-
-    /** Releases holds of an owner, except those with waiters. */
-    public static Call freeAll(List<Hold> holds) {
-        List<String> keys = new ArrayList<>(2 * holds.size());
-        List<String> args = new ArrayList<>(1 + holds.size());
-        args.add(holds.get(0).owner.id);
-        for (Hold hold : holds) {
-            keys.add(hold.lock());
-            keys.add(hold.keys().fence());
-            args.add(Long.toString(hold.attempt));
-        }
-        return new Call(FREE_ALL, keys, args);
-    }
-
-    /** Releases locks that this client keeps, except those with waiters. */
-    public static Call giveUp(List<Hold> holds) {
-        List<String> keys = new ArrayList<>(2 * holds.size());
-        List<String> args = new ArrayList<>(3 * holds.size());
-        for (Hold hold : holds) {
-            keys.add(hold.lock());
-            keys.add(hold.keys().fence());
-            args.add(hold.owner.id);
-            args.add(Long.toString(hold.attempt));
-            args.add(lastToken(hold));
-        }
-        return new Call(GIVE_UP, keys, args);
     }
 
     /**
@@ -329,7 +290,7 @@ public final class Scripts {
     }
 
     /** The last token that this client gave out under the hold; empty if it is the token of the hold. */
-    private static String lastToken(Hold hold) {
+    static String lastToken(Hold hold) {
         long last = hold.lastToken();
         return last == 0 ? "" : Long.toString(last);
     }
@@ -341,8 +302,14 @@ public final class Scripts {
      * @param takePlace whether the successor takes a place if it does not get the lock
      */
     public static Call release(Hold hold, boolean keep, boolean takePlace) {
+        if (hold.owner.isShared()) {
+            return ShareScripts.unshare(hold.keys(), hold.owner.id, hold.attempt, hold.successor());
+        }
         String attempt = Long.toString(hold.attempt);
         Attempt successor = hold.successor();
+        if (successor != null && successor.owner.isShared()) {
+            return ShareScripts.downgrade(hold);
+        }
         List<String> args = successor == null
                 ? List.of(hold.owner.id, attempt)
                 : List.of(
@@ -398,11 +365,17 @@ public final class Scripts {
      * @param returned whether lock() returned the attempt's hold, so that its end counts as a loss
      */
     public static Call leave(LockKeys keys, Owner owner, long number, boolean returned) {
+        if (owner.isShared()) {
+            return ShareScripts.unshare(keys, owner.id, number, null);
+        }
         return leave(keys, owner, new Request.Leave(owner.id, number, returned), NOBODY);
     }
 
     /** Removes the place or the hold of an attempt from Redis. Unanswered requests of the attempt may still run. */
     public static Call leave(Attempt attempt, boolean returned, @Nullable Attempt successor, boolean takePlace) {
+        if (attempt.owner.isShared()) {
+            return ShareScripts.leave(attempt, successor);
+        }
         Request.Leave request = new Request.Leave(attempt.owner.id, attempt.number, returned);
         return leave(attempt.keys, attempt.owner, request, next(successor, takePlace))
                 .dated(3, attempt::mayRunUntilMicros);
@@ -443,7 +416,7 @@ public final class Scripts {
         return new Call(request, script, attempt.keys.all(), args).dated(2, notAfter);
     }
 
-    private static long claim(Attempt attempt) {
+    static long claim(Attempt attempt) {
         return Timing.claimMillis(attempt.leaseMillis);
     }
 }

@@ -7,7 +7,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.script.Answer;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.SeveralScripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Held;
@@ -109,7 +109,7 @@ public final class Together {
      */
     public Reply free(List<Hold> holds, long timeoutNanos) {
         try {
-            return monitored.run(Scripts.freeAll(holds), timeoutNanos);
+            return monitored.run(SeveralScripts.freeAll(holds), timeoutNanos);
         } catch (RedisException e) {
             monitored.refused(e);
             throw e;
@@ -120,7 +120,8 @@ public final class Together {
         ServerTimes.Date notAfter = serverTimes.date(sent, timeoutNanos);
         Answer answer = null;
         try {
-            Reply reply = monitored.run(Scripts.takeAll(all, notAfter, waits).with(settings.acks()), timeoutNanos);
+            Reply reply =
+                    monitored.run(SeveralScripts.takeAll(all, notAfter, waits).with(settings.acks()), timeoutNanos);
             Answer read = Answer.ofTakeAll(reply);
             for (Attempt attempt : all) {
                 attempt.answered(reply, notAfter);

@@ -36,7 +36,20 @@ public abstract class Footprint {
      */
     private volatile @Nullable Possession had;
 
+    /** When the latest request for the lock was sent. */
+    private volatile long sentNanos;
+
     Footprint() {}
+
+    /** Notes that a request for the lock is sent at {@code nanos}. */
+    public void sends(long nanos) {
+        sentNanos = nanos;
+    }
+
+    /** When the latest request for the lock was sent. A message that grants a share brings this time back. */
+    public long sentNanos() {
+        return sentNanos;
+    }
 
     /** Notes that Redis may have something with the attempt's number from now on. */
     public void known() {

@@ -107,9 +107,9 @@ public record LockKeys(String lock) {
         return decode(lock.substring(lock.indexOf('{') + 1, lock.length() - 1));
     }
 
-    /** The keys lock, queue, waiters, fence and conditions, in the order that the scripts expect. */
+    /** The keys lock, queue, waiters, fence, conditions and shares, in the order that the scripts expect. */
     public List<String> all() {
-        return List.of(lock, queue(), lock + ":waiters", fence(), conditions());
+        return List.of(lock, queue(), lock + ":waiters", fence(), conditions(), shares());
     }
 
     public String queue() {
@@ -122,6 +122,11 @@ public record LockKeys(String lock) {
 
     public String conditions() {
         return lock + ":conditions";
+    }
+
+    /** The shares of clients that wait to read. */
+    public String shares() {
+        return lock + ":shares";
     }
 
     /** The id of a named Condition in Redis: without spaces, and different from all ids of numbered Conditions. */

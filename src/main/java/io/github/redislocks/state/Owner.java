@@ -75,6 +75,11 @@ public class Owner {
         return false;
     }
 
+    /** Returns true if the owner is a client that shares the lock with other clients, as readers do. */
+    public boolean isShared() {
+        return false;
+    }
+
     /** Called by a renewal if another client waits in Redis for the lock that the owner acquired by {@code attempt}. */
     public void wanted(long attempt) {}
 

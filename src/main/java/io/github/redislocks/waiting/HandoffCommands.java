@@ -8,6 +8,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.SeveralScripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
@@ -267,7 +268,7 @@ final class HandoffCommands {
 
         @Override
         public Call call() {
-            return Scripts.giveUp(parts.stream().map(part -> part.hold).toList());
+            return SeveralScripts.giveUp(parts.stream().map(part -> part.hold).toList());
         }
 
         @Override

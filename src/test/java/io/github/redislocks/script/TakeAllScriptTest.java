@@ -84,7 +84,7 @@ class TakeAllScriptTest {
         for (LockKeys keys : locks) {
             attempts.add(attempt(keys, firstAttempt + attempts.size(), leaseMillis));
         }
-        return run(Scripts.takeAll(attempts, notAfter, true));
+        return run(SeveralScripts.takeAll(attempts, notAfter, true));
     }
 
     private Reply takeAll(long firstAttempt) {
@@ -146,7 +146,7 @@ class TakeAllScriptTest {
         for (LockKeys keys : locks) {
             held.add(hold(keys, firstAttempt + held.size()));
         }
-        return run(Scripts.freeAll(held));
+        return run(SeveralScripts.freeAll(held));
     }
 
     @Test
@@ -169,7 +169,8 @@ class TakeAllScriptTest {
         Attempt waiter = new Attempt(
                 7, locks.get(1), new Owner("b:1"), new Attempt.Request(30_000, true, false), WaitLimit.endless());
         assertThat(run(Scripts.acquire(waiter, FOR_EVER, true, 0)).is("QUEUED")).isTrue();
-        Call call = Scripts.giveUp(List.of(hold(locks.get(0), 5), hold(locks.get(1), 6), hold(locks.get(2), 17)));
+        Call call =
+                SeveralScripts.giveUp(List.of(hold(locks.get(0), 5), hold(locks.get(1), 6), hold(locks.get(2), 17)));
         List<String> args = new ArrayList<>(call.args());
         args.set(2, Long.toString(token + 3));
         Reply reply = run(call.with(call.script(), call.keys(), args));
@@ -179,7 +180,8 @@ class TakeAllScriptTest {
         assertThat(peek(locks.get(0)).get(7)).hasToString(token + 3 + "+");
         assertThat((Long) peek(locks.get(0)).get(8)).isBetween(99_000_000L, 100_000_000L);
         assertThat(peek(locks.get(1)).get(1)).hasToString("6");
-        assertThat(run(Scripts.giveUp(List.of(hold(locks.get(2), 7)))).is("OK")).isTrue();
+        assertThat(run(SeveralScripts.giveUp(List.of(hold(locks.get(2), 7)))).is("OK"))
+                .isTrue();
         assertThat(peek(locks.get(2)).get(0)).isNotEqualTo(ME);
         assertThat(peek(locks.get(2)).get(7)).hasToString(token + "+");
     }
@@ -187,7 +189,7 @@ class TakeAllScriptTest {
     @Test
     void giveUp_ofAnotherOwner_changesNothing() {
         takeAll(5);
-        Call call = Scripts.giveUp(List.of(hold(locks.get(0), 5)));
+        Call call = SeveralScripts.giveUp(List.of(hold(locks.get(0), 5)));
         Reply reply = run(call.with(call.script(), call.keys(), List.of("b:1", "5", "")));
         assertThat(reply.values()).containsExactly(0L);
         assertThat(peek(locks.get(0)).get(0)).hasToString(ME);

@@ -136,7 +136,7 @@ class SettlementsTest extends StillClient {
     void grant_thatALaterRequestFindsGivenToAnother_hasLapsed() {
         Attempt attempt = begin(true);
         long now = clock.nanoTime();
-        Attempt.Grant grant = new Answer.Granted(5, false).claimOf(attempt, now, now);
+        Attempt.Grant grant = new Answer.Granted(5, false, false).claimOf(attempt, now, now);
         clock.advanceMillis(1);
         attempt.queued(clock.nanoTime(), 6, -1);
         assertThat(of(attempt).settle(grant)).isEqualTo(Result.LAPSED);
@@ -145,7 +145,7 @@ class SettlementsTest extends StillClient {
     @Test
     void grantOfAReply_countsFromItsRequest_forTheLeaseOrForAClaim() {
         Attempt attempt = begin(true);
-        Answer.Granted granted = new Answer.Granted(5, true);
+        Answer.Granted granted = new Answer.Granted(5, true, false);
         assertThat(granted.of(attempt, 7, 9))
                 .isEqualTo(new Attempt.Grant(5, true, 7 + Timing.validityNanos(LEASE), 9, true));
         assertThat(granted.claimOf(attempt, 7, 9))
@@ -159,7 +159,7 @@ class SettlementsTest extends StillClient {
         attempt.queued(clock.nanoTime(), 6, -1);
         clock.advanceMillis(1);
         long now = clock.nanoTime();
-        assertThat(of(attempt).settle(new Answer.Granted(5, false).claimOf(attempt, now, now)))
+        assertThat(of(attempt).settle(new Answer.Granted(5, false, false).claimOf(attempt, now, now)))
                 .isEqualTo(Result.HELD);
     }
 

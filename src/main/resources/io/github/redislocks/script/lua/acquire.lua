@@ -1,11 +1,13 @@
 -- Takes the lock for an attempt; if it is busy, takes or renews the attempt's place in the queue, or replies BUSY.
--- KEYS     lock, queue, waiters, fence, conditions
+-- KEYS     lock, queue, waiters, fence, conditions, shares
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), or '' for no place,
 --          suspect: the highest attempt of the client whose hold was lost after lock() had returned it,
 --          mode: barge takes a free lock even if there are waiters; queue takes it only if no place is ahead; 'try'
 --          for barge, and 'queue try' for queue, if the attempt does not wait and its client listens;
---          then, if the owner is a residence, the last token that its client gave out
--- returns  OK token lost now | BUSY pttl now | RESIDENT pttl now: a residence has the lock |
+--          then, if the owner is a residence, the last token that its client gave out, or ''; then the attempt of the
+--          client's share, if the share ends now, since its client wants to write
+-- returns  OK token lost now | BUSY pttl now | RESIDENT pttl now: a residence has the lock, and then clients if they share
+--          it: how many were asked |
 --          QUEUED last-token pttl now | LATE now
 local owner, attempt, lease, claim = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
 local time = redis.call('time')
@@ -24,8 +26,18 @@ local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'lost')
 --@include hold
 --@include busy
 
+-- The client's own share ends first. If it was the last, the attempt goes behind those that are in line.
+local parted = false
+if ARGV[9] and held[1] == READERS then
+    local client = string.match(owner, '^(.*):')
+--@include part
+    if lasting(call('hget', KEYS[1], 's:' .. client)) == tonumber(ARGV[9]) and not part(client) then
+        held, parted = {}, true
+    end
+end
+
 -- The lock is free and has no waiters; only its fence may exist.
-if not held[1] and call('exists', KEYS[2], KEYS[5]) == 0 then
+if not held[1] and call('exists', KEYS[2], KEYS[5], KEYS[6]) == 0 then
     local token, lost = mint(call('get', KEYS[4]))
     hold(KEYS[1], KEYS[4], owner, attempt, 1, lease, token)
     if lost == 1 then
@@ -40,16 +52,19 @@ if held[1] and held[1] ~= owner and not call('hget', KEYS[3], place) then
     if not claim then
         return busy(held, pttl, try)
     end
-    call('hsetnx', KEYS[1], 'waited', 1)
+    local first = call('hsetnx', KEYS[1], 'waited', 1) == 1
     call('hset', KEYS[3], place, plain(ARGV[5]))
     call('pexpire', KEYS[3], LINE)
     call('zadd', KEYS[2], string.format('%.0f', (tail())), place)
     call('pexpire', KEYS[2], LINE)
-    recall(held[1], held[2])
+    if first or held[1] ~= READERS then
+        recall(held[1], held[2])
+    end
     return {'QUEUED', tonumber(held[3]), pttl, now}
 end
 
 --@include line
+--@include shares
 
 -- Another owner holds the lock, or a later attempt of this thread does: then this request is late.
 local holder = tonumber(held[2] or 0)
@@ -73,12 +88,18 @@ if held[2] == attempt then
     return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
 elseif held[1] then
     -- An earlier attempt left this hold behind, and the thread does not know of it: end the hold.
-    last = abandon(held[3], holder <= tonumber(ARGV[6]), held[4], redis.call('hget', lock, 'signal'), ARGV[8])
+    last = abandon(held[3], holder <= tonumber(ARGV[6]), held[4], redis.call('hget', lock, 'signal'), ARGV[8] ~= '' and ARGV[8])
 else
     last = redis.call('get', fence)
 end
 
-if string.find(ARGV[7], 'queue') and redis.call('exists', queue) == 1 then
+-- After a writer, lost or left behind, the shares that wait go first.
+local reply = last and (held[1] or not released(last)) and readers_turn(last, place, claim)
+if reply then
+    return reply
+end
+
+if (parted or string.find(ARGV[7], 'queue')) and redis.call('exists', queue) == 1 then
     if claim then
         line_up(place, 1, claim)
     end

@@ -1,5 +1,5 @@
 -- Ends a hold, takes a place in a Condition, and hands the lock on as release does.
--- KEYS     lock, queue, waiters, fence, conditions
+-- KEYS     lock, queue, waiters, fence, conditions, shares
 -- ARGV     owner, attempt of the hold, attempt that waits, notAfter(µs), Condition's id, holds to get back, claim(ms), then
 --          for the successor: owner or '', attempt, lease(ms), claim(ms) or '', keep (1|0); then, for a residence, its
 --          owner and the last token that its client gave out
@@ -13,6 +13,7 @@ end
 
 --@include hold
 --@include line
+--@include shares
 --@include succession
 
 local place = owner .. ':' .. waiting

@@ -1,8 +1,12 @@
 -- Included by the scripts that try a lock: the reply to an attempt that does not wait. Needs hold.lua.
 
--- The lock is busy. If a client keeps the lock, a try asks that client whether a thread holds it.
+-- The lock is busy. If clients keep the lock, a try asks each of them whether a thread holds it.
 local function busy(held, pttl, try)
-    if try and recall(held[1], held[2], try) or string.find(held[1], ':r%d+$') then
+    local asked = try and recall(held[1], held[2], try) or 0
+    if held[1] == READERS then
+        return {'RESIDENT', pttl, now, asked}
+    end
+    if string.find(held[1], ':r%d+$') then
         return {'RESIDENT', pttl, now}
     end
     return {'BUSY', pttl, now}

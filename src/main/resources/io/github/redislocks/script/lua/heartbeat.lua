@@ -1,7 +1,7 @@
 -- Renews the place of an attempt, and grants it the lock if the lock is free and no place is ahead; also reports an
 -- earlier grant. If the place is gone, the attempt gets a new place in the queue, even if it waited in a Condition: its
 -- signal may have been lost.
--- KEYS     lock, queue, waiters, fence, conditions
+-- KEYS     lock, queue, waiters, fence, conditions, shares
 -- ARGV     owner, attempt, notAfter(µs), wanted holds, claim(ms)
 -- returns  GRANTED token lost now | QUEUED last-token pttl now | WAITING last-token now | LATE now
 local owner, attempt, claim = ARGV[1], ARGV[2], tonumber(ARGV[5])
@@ -13,6 +13,7 @@ end
 
 --@include hold
 --@include line
+--@include shares
 
 local place = owner .. ':' .. attempt
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost')
@@ -24,7 +25,7 @@ end
 
 local _, _, _, id, order = look(place)
 local last = not held[1] and redis.call('get', fence)
-local lost = last and not released(last)
+local lost = last and not released(last) or held[1] == READERS and held[4]
 if order and order ~= '' then
     -- The lock has a fence as long as there are waiters: without a fence, take would not see them.
     if not extend(fence, MEMORY) or lost then
@@ -38,12 +39,12 @@ if order and order ~= '' then
     end
 end
 line_up(place, tonumber(ARGV[4]), claim)
-if not held[1] then
+if held[1] then
+    recall(held[1], held[2])
+elseif not (lost and readers_turn(last)) then
     local winner, token, previous = grant(last, place, claim)
     if winner == place then
         return {'GRANTED', token, previous, now}
     end
-else
-    recall(held[1], held[2])
 end
 return {'QUEUED', last_token(), redis.call('pttl', lock), now}

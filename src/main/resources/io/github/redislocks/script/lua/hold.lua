@@ -56,13 +56,40 @@ local function tail()
     return score < now and now or score, #last > 0
 end
 
--- Asks a client that keeps the lock to give it up for a waiter; does nothing for any other owner. For a try, which does
--- not wait, the client only has to answer. See ADR 37.
-local function recall(owner, attempt, try)
+-- The owner of a lock that clients share to read. The fields s:<client> are their shares: see shares.lua.
+local READERS = 'readers'
+
+-- Returns the attempt and the deadline of a share by its text, or nil if there is no such share or its time is over.
+local function lasting(share)
+    local attempt, deadline = string.match(share or '', '^(%d+) (%d+)')
+    if deadline and tonumber(deadline) >= now then
+        return tonumber(attempt), tonumber(deadline)
+    end
+    return nil
+end
+
+-- Sends a message to the client that keeps the lock, or to each client that shares it; for any other owner to none. The
+-- message follows the attempt of the hold or share. Returns the number of clients.
+local function tell(owner, attempt, message)
+    local mailbox = string.match(KEYS[1], '^[^{]*') .. 'mailbox:'
     local client = string.match(owner, '^(.*):r%d+$')
     if client then
-        local message = try and ' try ' .. try .. ' ' or ' recall '
-        publish(string.match(KEYS[1], '^[^{]*') .. 'mailbox:' .. client, attempt .. message .. KEYS[1])
+        publish(mailbox .. client, attempt .. message)
+        return 1
     end
-    return client ~= nil
+    local count, fields = 0, owner == READERS and redis.call('hgetall', KEYS[1]) or {}
+    for i = 1, #fields, 2 do
+        local number = lasting(fields[i + 1])
+        if number then
+            publish(mailbox .. string.sub(fields[i], 3), string.format('%.0f', number) .. message)
+            count = count + 1
+        end
+    end
+    return count
+end
+
+-- Asks the clients that keep or share the lock to give it up for a waiter. For a try, which does not wait, each client only
+-- has to answer. See ADR 37.
+local function recall(owner, attempt, try)
+    return tell(owner, attempt, (try and ' try ' .. try .. ' ' or ' recall ') .. KEYS[1])
 end

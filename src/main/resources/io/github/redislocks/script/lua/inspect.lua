@@ -1,16 +1,24 @@
 -- Reports the holder of the lock, the waiters in its queue, and the waiters in its Conditions; changes nothing.
 -- KEYS     lock, queue, conditions
 -- ARGV     the most waiters of each kind to report
--- returns  HELD | KEPT after a release | FREE, then owner holds token pttl ('' and zeros if free), queue length, how many
---          places follow, owner age(µs) for each place, then Condition's id, owner, age(µs) for each waiter in a
---          Condition
+-- returns  HELD | KEPT after a release | SHARED by clients that read | FREE, then owner, holds (of readers: shares), token,
+--          pttl ('' and zeros if free), queue length, how many places follow, owner age(µs) for each place, then
+--          Condition's id, owner, age(µs) for each waiter in a Condition
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 local held = redis.call('hmget', KEYS[1], 'owner', 'holds', 'token', 'kept')
 local reply
 if held[1] then
     local holds, token = tonumber(held[2]) or 0, tonumber(held[3]) or 0
-    reply = {held[4] and 'KEPT' or 'HELD', held[1], holds, token, redis.call('pttl', KEYS[1])}
+    local code = held[4] and 'KEPT' or 'HELD'
+    if held[1] == 'readers' then
+        code = 'SHARED'
+        for _, text in ipairs(redis.call('hgetall', KEYS[1])) do
+            local deadline = string.match(text, '^%d+ (%d+)$')
+            holds = holds + (deadline and tonumber(deadline) >= now and 1 or 0)
+        end
+    end
+    reply = {code, held[1], holds, token, redis.call('pttl', KEYS[1])}
 else
     reply = {'FREE', '', 0, 0, 0}
 end

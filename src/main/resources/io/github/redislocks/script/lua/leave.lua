@@ -1,6 +1,6 @@
 -- Removes an attempt from the queue, and hands the lock on if it was granted to the attempt meanwhile. The successor, a
 -- thread of the same client, takes the attempt's place.
--- KEYS     lock, queue, waiters, fence, conditions
+-- KEYS     lock, queue, waiters, fence, conditions, shares
 -- ARGV     owner, attempt, returned (1: lock() had returned its hold, so the end is a loss | 0),
 --          notAfter(µs): until when an unanswered request of the attempt may still run, or 0, then for the successor:
 --          owner or '', attempt, lease(ms), claim(ms) or '' for no place; then, for a residence, the last token that its
@@ -14,6 +14,7 @@ local now = time[1] * 1000000 + time[2]
 
 --@include hold
 --@include line
+--@include shares
 --@include succession
 
 local place = owner .. ':' .. attempt
@@ -22,6 +23,9 @@ local score = redis.call('zscore', queue, place)
 drop(place)
 if score and successor ~= '' and claim ~= '' and not look(successor .. ':' .. ARGV[6]) then
     put(successor .. ':' .. ARGV[6], tonumber(score), 1, tonumber(claim), '')
+end
+if score then
+    unlined(held)
 end
 local reply
 if held[1] == owner and held[2] == attempt then

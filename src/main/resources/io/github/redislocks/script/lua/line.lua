@@ -1,23 +1,23 @@
 -- Included by the scripts that hand the lock on: the queue of waiters, and how one of them becomes the owner. Needs
--- KEYS lock, queue, waiters, fence, conditions, the local now(µs), and hold.lua.
+-- KEYS lock, queue, waiters, fence, conditions, shares, the local now(µs), and hold.lua. What readers have: see shares.lua.
 --
 -- lock     hash    owner, attempt, holds, token; lost=1 if the previous hold was not released; waited=1 if there are
---                  waiters in the queue or a Condition; signal: '@' and a Condition's id if a signal of that Condition
+--                  waiters in the queue or a Condition, 'shares' if also shares wait; signal: '@' and a Condition's id if a signal of that Condition
 --                  led to the hold, and after the holder has signalled, the number of its last signal. If the lock stays
 --                  taken after a release, the owner is nobody, and kept is 'owner:attempt' of the released hold
 -- queue    zset    places, in order of arrival; the score stays when the place is renewed
 -- waiters  hash    place -> 'deadline(µs) claim(ms) holds', then, for a waiter in a Condition, 'id order'; for a
 --                  signalled waiter 'id', until the waiter has the lock, since its signal must not be lost
 -- fence    string  the last token; once the owner has released the hold with this token, a mark follows: '+' if the
---                  lock is free and neither queue nor conditions exists, on which take.lua relies; otherwise '-'
+--                  lock is free and neither queue, conditions nor shares exists, on which take.lua relies; else '-'
 -- conditions zset  'id order place' of each waiter in a Condition. All scores are 0, so the members are sorted as text:
 --                  each Condition in order of arrival
 --
 -- A place is 'owner:attempt', so it belongs to one attempt only. What an earlier attempt of the same thread left behind
 -- is another place, and no request for the one can touch the other.
-local lock, queue, waiters, fence, conditions = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local lock, queue, waiters, fence, conditions, shares = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 
--- The owner of a lock that is kept after its release. Every other owner contains a colon.
+-- The owner of a lock that is kept after its release. An owner that may hold the lock contains a colon.
 local NOBODY = 'nobody'
 
 --@include extend
@@ -48,9 +48,9 @@ local function note(place, holds, claim, condition)
     redis.call('pexpire', waiters, LINE)
 end
 
--- Whether there are waiters, in the queue or in a Condition.
+-- Whether there are waiters, in the queue or in a Condition, or shares that wait.
 local function crowded()
-    return redis.call('exists', queue, conditions) > 0
+    return redis.call('exists', queue, conditions, shares) > 0
 end
 
 -- Writes the fence of a lock that is free now. Returns 1 if there are waiters, else 0.
@@ -116,7 +116,7 @@ local function own(owner, attempt, holds, lease, token, lost)
         redis.call('hset', lock, 'lost', 1)
     end
     if crowded() then
-        redis.call('hset', lock, 'waited', 1)
+        redis.call('hset', lock, 'waited', redis.call('exists', shares) == 1 and 'shares' or 1)
         redis.call('pexpire', queue, LINE)
         redis.call('pexpire', waiters, LINE)
     end
@@ -167,18 +167,22 @@ local function alone()
     return type(info) == 'string' and string.find(info, 'cluster_enabled:0', 1, true) ~= nil
 end
 
--- Publishes a grant; returns whether the message reached the client of the place, or may have: a PUBLISH that the channel
--- ACL refuses proves nothing.
-local function notify(place, token, lost)
-    local client, attempt = string.match(place, '^(.*):[^:]*:(%d+)$')
+-- Publishes a grant to an attempt of a client; returns whether the message reached the client, or may have: a PUBLISH that
+-- the channel ACL refuses proves nothing.
+local function told(client, attempt, grant)
     local mailbox = string.match(lock, '^[^{]*') .. 'mailbox:' .. client
-    local reached = publish(mailbox, attempt .. string.format(' %.0f %d', token, lost))
+    local reached = publish(mailbox, attempt .. grant)
     local heard = type(reached) == 'table' or reached > 0 or not alone()
     if not heard then
         -- For a client that listens at a replica: the message says to ask.
         redis.pcall('publish', mailbox, attempt .. ' 0 0')
     end
     return heard
+end
+
+local function notify(place, token, lost)
+    local client, attempt = string.match(place, '^(.*):[^:]*:(%d+)$')
+    return told(client, attempt, string.format(' %.0f %d', token, lost))
 end
 
 -- Grants the lock, for a claim, to the first live place whose client can be notified. The place of the asker needs no

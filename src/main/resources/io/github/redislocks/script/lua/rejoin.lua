@@ -1,6 +1,6 @@
 -- Ends the wait in a Condition of an attempt that timed out or was interrupted: the attempt queues for the lock, so
 -- that await can return with it.
--- KEYS     lock, queue, waiters, fence, conditions
+-- KEYS     lock, queue, waiters, fence, conditions, shares
 -- ARGV     owner, attempt, notAfter(µs), holds to get back, claim(ms)
 -- returns  GRANTED token lost now | QUEUED last-token pttl now | SIGNALLED now: a signal had come | LATE now
 local owner, attempt, claim = ARGV[1], ARGV[2], tonumber(ARGV[5])
@@ -12,6 +12,7 @@ end
 
 --@include hold
 --@include line
+--@include shares
 
 local place = owner .. ':' .. attempt
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost', 'signal')
@@ -30,12 +31,15 @@ elseif id and id ~= '' then
     return {'SIGNALLED', now}
 end
 line_up(place, tonumber(ARGV[4]), claim)
-if not held[1] then
-    local winner, token, lost = grant(redis.call('get', fence), place, claim)
-    if winner == place then
-        return {'GRANTED', token, lost, now}
-    end
-else
+if held[1] then
     recall(held[1], held[2])
+else
+    local last = redis.call('get', fence)
+    if not (last and not released(last) and readers_turn(last)) then
+        local winner, token, lost = grant(last, place, claim)
+        if winner == place then
+            return {'GRANTED', token, lost, now}
+        end
+    end
 end
 return {'QUEUED', last_token(), redis.call('pttl', lock), now}

@@ -1,5 +1,5 @@
 -- Ends a hold with any count (a late copy of a re-entry may have counted twice), and hands the lock on.
--- KEYS     lock, queue, waiters, fence, conditions
+-- KEYS     lock, queue, waiters, fence, conditions, shares
 -- ARGV     owner, attempt, then if there is a successor: owner, attempt, lease(ms), claim(ms) or '', keep (1|0); else
 --          five times ''; then, for a residence, the last token that its client gave out
 -- returns  FREED crowded(1|0) | GRANTED | SUCCEEDED token lost | QUEUED last-token pttl now | GONE
@@ -27,10 +27,10 @@ local now = time[1] * 1000000 + time[2]
 
 --@include hold
 
--- There are waiters, and no loss or signal concerns the next holder: the usual case under contention, kept short. The
--- script rewrites the hash for the next holder. It leaves every unusual case to pass_on, which finds everything
+-- There are waiters but no shares, and no loss or signal concerns the next holder: the usual case under contention, kept
+-- short. The script rewrites the hash for the next holder. It leaves every unusual case to pass_on, which finds everything
 -- unchanged, except perhaps the text of a place for the successor, without a score; pass_on can handle such a place.
-if mine and not held[5] and not held[6] then
+if mine and not held[5] and not held[6] and held[4] ~= 'shares' then
     local token = math.max(now, held[3] + 1)
     local text = string.format('%.0f', token)
     local next, owner, attempt, lease, holds
@@ -92,6 +92,7 @@ if mine and not held[5] and not held[6] then
 end
 
 --@include line
+--@include shares
 --@include succession
 
 if mine then

@@ -1,7 +1,7 @@
 -- Ends a hold, and keeps the lock taken without an owner for a time that counts from the start of the hold; the token is
 -- that start. If the time is over, hands the lock on. A kept lock expires by itself and counts as released. A second run
 -- changes nothing and only writes the same values again, so that replicas can confirm them.
--- KEYS     lock, queue, waiters, fence, conditions
+-- KEYS     lock, queue, waiters, fence, conditions, shares
 -- ARGV     owner, attempt, time since the start of the hold(ms)
 -- returns  KEPT pttl | FREED crowded(1|0) | GRANTED | GONE
 local time = redis.call('time')
@@ -9,6 +9,7 @@ local now = time[1] * 1000000 + time[2]
 
 --@include hold
 --@include line
+--@include shares
 --@include succession
 
 local hold_of = ARGV[1] .. ':' .. ARGV[2]
@@ -35,5 +36,12 @@ redis.call('set', fence, held[3] .. '-', 'px', memory(left))
 -- before the expiry, so notify several.
 for _, place in ipairs(redis.call('zrange', queue, 0, 15)) do
     notify(place, 0, 0)
+end
+local waiting = redis.call('hgetall', shares)
+for i = 1, #waiting, 2 do
+    local attempt = lasting(waiting[i + 1])
+    if attempt then
+        told(waiting[i], string.format('%.0f', attempt), ' 0 0')
+    end
 end
 return {'KEPT', left}

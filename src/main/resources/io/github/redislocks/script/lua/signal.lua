@@ -1,5 +1,5 @@
 -- Moves the first waiter of a Condition, or all of them, to the queue, only once even if the script runs several times.
--- KEYS     lock, queue, waiters, fence, conditions
+-- KEYS     lock, queue, waiters, fence, conditions, shares
 -- ARGV     owner, attempt of the hold, number of the signal, Condition's id, all (1|0)
 -- returns  SIGNALLED, then the places that this run moved | GONE
 local time = redis.call('time')

@@ -51,6 +51,9 @@ if owner and owner ~= ARGV[1] then
         end
         return {'RESIDENT', call('pttl', KEYS[1]), now}
     end
+    if owner == 'readers' then
+        return {'LINE', now}
+    end
     return {'BUSY', call('pttl', KEYS[1]), now}
 end
 if last or owner then

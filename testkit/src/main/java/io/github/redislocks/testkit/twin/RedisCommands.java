@@ -45,7 +45,7 @@ final class RedisCommands {
     private static final Set<String> SHRINKING = Set.of("del", "pexpire", "hdel", "zrem", "zpopmin");
 
     /** The commands that read one key. */
-    private static final Set<String> READING = Set.of("get", "hget", "hmget", "pttl");
+    private static final Set<String> READING = Set.of("get", "hget", "hmget", "hgetall", "pttl");
 
     private final Map<String, Known> known = new HashMap<>();
     private final Keyspace keys;
