@@ -55,6 +55,7 @@ class ModelTest {
                         "Keep.tla",
                         "Lease.tla",
                         "Queue.tla",
+                        "ReadWrite.tla",
                         "Resident.tla",
                         "Several.tla",
                         "Succession.tla");
