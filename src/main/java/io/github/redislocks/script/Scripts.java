@@ -388,9 +388,9 @@ public final class Scripts {
         return new Call(leave, LEAVE, keys.all(), withLastToken(owner, args));
     }
 
-    /** The arguments that name a successor: its owner, attempt, lease and claim. */
+    /** The arguments that name a successor, unless that is a share: its owner, attempt, lease and claim. */
     private static List<String> next(@Nullable Attempt successor, boolean takePlace) {
-        return successor == null
+        return successor == null || successor.owner.isShared()
                 ? NOBODY
                 : List.of(
                         successor.owner.id,
@@ -401,6 +401,10 @@ public final class Scripts {
 
     /** Checks whether Redis still has a hold. */
     public static Call held(Hold hold) {
+        if (hold.owner.isShared()) {
+            // A lease that raises no deadline.
+            return ShareScripts.renew(hold.keys(), hold.owner.id, hold.attempt, 1);
+        }
         return new Call(
                 Request.Plain.HELD, HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));
     }

@@ -73,7 +73,7 @@ public final class ShareScripts {
     /** Ends the share or the place of an attempt of which no request may still run. */
     static Call unshare(LockKeys keys, String clientId, long number, @Nullable Attempt next) {
         List<String> args = new ArrayList<>(List.of(clientId, Long.toString(number), Scripts.DATED));
-        if (next != null) {
+        if (next != null && next.owner.isShared()) {
             args.add(Long.toString(next.number));
             args.add(Long.toString(next.leaseMillis));
             args.add(Long.toString(Scripts.claim(next)));

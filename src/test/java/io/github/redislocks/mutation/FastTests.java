@@ -58,6 +58,7 @@ final class FastTests {
                 selectClass(SCRIPT + "QuorumScriptTest"),
                 selectMethod(CORE + "ToldScriptTest#release_onTheTwin_doesAsTheServerThatItImitates"),
                 selectClass(SCRIPT + "LineScriptTest"),
+                selectClass(SCRIPT + "ShareScriptTest"),
                 selectClass(SCRIPT + "LineModelTest"));
     }
 

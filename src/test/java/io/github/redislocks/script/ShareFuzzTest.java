@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Timeout;
 /**
  * Clients that read and write at random, as the protocol says, on a network that delays, repeats and loses requests,
  * replies and messages, with a clock of Redis that is set back at times. Nobody reads while another writes; what a
- * client relies on is in Redis, under its own attempt; only the client itself raises the deadline of its share; and once
- * the network is sound, nobody waits for ever. A failure names its seed.
+ * client relies on is in Redis, under its own attempt; only the client itself raises the deadline of its share; and
+ * once the network is sound, nobody waits for ever. A failure names its seed.
  */
 @Timeout(120)
 class ShareFuzzTest {
@@ -194,7 +194,10 @@ class ShareFuzzTest {
         routine();
     }
 
-    /** What each client does by itself: reads its messages, sends heartbeats, gives a recalled share up, ends what is lost. */
+    /**
+     * What each client does by itself: reads its messages, sends heartbeats, gives a recalled share up, ends what is
+     * lost.
+     */
     private void routine() {
         for (Client client : clients) {
             readMail(client);
@@ -253,9 +256,14 @@ class ShareFuzzTest {
     private void onlyItsClientRaises(Client client, Map<String, String> before, Map<String, String> after) {
         boolean phase = "readers".equals(after.get("owner"));
         after.forEach((field, share) -> {
-            assertThat(!field.startsWith("s:") || phase).as("a share in a hold: " + history).isTrue();
+            assertThat(!field.startsWith("s:") || phase)
+                    .as("a share in a hold: " + history)
+                    .isTrue();
             String earlier = before.get(field);
-            if (field.startsWith("s:") && earlier != null && !field.equals("s:" + client.id) && !share.equals(earlier)) {
+            if (field.startsWith("s:")
+                    && earlier != null
+                    && !field.equals("s:" + client.id)
+                    && !share.equals(earlier)) {
                 assertThat(share.split(" ")[0]).as(history.toString()).isNotEqualTo(earlier.split(" ")[0]);
             }
         });
@@ -292,8 +300,7 @@ class ShareFuzzTest {
 
     private void tryShare(Client client) {
         long sent = now;
-        Reply reply = send(
-                client, "share", words(client.id, client.share.attempt, LEASE, notAfter(), "", sent, "try"));
+        Reply reply = send(client, "share", words(client.id, client.share.attempt, LEASE, notAfter(), "", sent, "try"));
         if (reply != null && reply.is("OK")) {
             client.share.valid(sent + LEASE);
             client.share.recalled = reply.number(3) == 1;
@@ -438,8 +445,7 @@ class ShareFuzzTest {
         share.recalled = false;
         hold.state = State.NONE;
         long sent = now;
-        Reply reply = send(
-                client, "downgrade", words(client.owner(), hold.attempt, client.id, share.attempt, LEASE));
+        Reply reply = send(client, "downgrade", words(client.owner(), hold.attempt, client.id, share.attempt, LEASE));
         if (reply != null && reply.is("OK")) {
             share.valid(sent + LEASE);
             share.recalled = reply.number(3) == 1;

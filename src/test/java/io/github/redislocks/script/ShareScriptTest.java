@@ -172,8 +172,7 @@ class ShareScriptTest {
         assertThat(free("w:1", 1).code()).as("somebody waits").isEqualTo("LINE");
         listen("a", "b");
         assertThat(release("w:1", 1).code()).isEqualTo("GRANTED");
-        assertThat(heard())
-                .containsExactlyInAnyOrder("1 share " + token + " 771 0 0", "4 share " + token + " 774 0 0");
+        assertThat(heard()).containsExactlyInAnyOrder("1 share " + token + " 771 0 0", "4 share " + token + " 774 0 0");
         assertThat(redis.hash(keys.shares())).isEmpty();
         assertThat(field("s:a")).isEqualTo("1 " + (START + CLAIM * 1_000));
     }
@@ -443,6 +442,36 @@ class ShareScriptTest {
     }
 
     @Test
+    void afterALostWriter_aHeartbeatOfAWriterLetsTheSharesInFirst() {
+        take("w:1", 1);
+        pass(LEASE - 1_000);
+        acquire("x:1", 1);
+        share("a", 1);
+        pass(1_001);
+        listen("a", "x");
+        assertThat(heartbeat("x:1", 1).code()).isEqualTo("QUEUED");
+        assertThat(holder()).isEqualTo("readers");
+        assertThat(heard()).hasSize(1).allMatch(message -> message.endsWith(" 1 1"));
+    }
+
+    @Test
+    void afterALostWriter_aWaiterThatLeavesItsConditionLetsTheSharesInFirst() {
+        take("w:1", 1);
+        run("await", "w:1", "1", "2", FOR_EVER, "c", "1", "4500", "", "", "", "", "0");
+        take("x:1", 1);
+        acquire("x:1", 1);
+        pass(LEASE - 1_000);
+        heartbeat("w:1", 2);
+        share("a", 1);
+        pass(1_001);
+        listen("a", "w");
+        assertThat(run("rejoin", "w:1", "2", FOR_EVER, "1", "4500").code()).isEqualTo("QUEUED");
+        assertThat(holder()).isEqualTo("readers");
+        unshare("a", 1);
+        assertThat(holder()).isEqualTo("w:1");
+    }
+
+    @Test
     void unshare_withANextShare_givesItItsPlaceBeforeAnybodyIsGranted() {
         share("a", 1);
         acquire("w:1", 1);
@@ -549,8 +578,7 @@ class ShareScriptTest {
         Reply asked = tryAcquire("w:1", 9, "try");
         assertThat(asked.code()).isEqualTo("RESIDENT");
         assertThat(asked.number(2)).isEqualTo(2);
-        assertThat(heard())
-                .containsExactlyInAnyOrder("3 try 9 w " + keys.lock(), "4 try 9 w " + keys.lock());
+        assertThat(heard()).containsExactlyInAnyOrder("3 try 9 w " + keys.lock(), "4 try 9 w " + keys.lock());
         assertThat(tryAcquire("w:1", 9, "barge").number(2)).isEqualTo(0);
         assertThat(heard()).isEmpty();
         assertThat(redis.hash(keys.lock())).doesNotContainKey("waited");

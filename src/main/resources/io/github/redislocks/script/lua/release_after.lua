@@ -37,7 +37,7 @@ redis.call('set', fence, held[3] .. '-', 'px', memory(left))
 for _, place in ipairs(redis.call('zrange', queue, 0, 15)) do
     notify(place, 0, 0)
 end
-local waiting = redis.call('hgetall', shares)
+local waiting = redis.call('exists', shares) == 1 and redis.call('hgetall', shares) or {}
 for i = 1, #waiting, 2 do
     local attempt = lasting(waiting[i + 1])
     if attempt then

@@ -24,6 +24,8 @@ local mine = 's:' .. client
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost', 'waited', mine)
 local has = held[1] == READERS and lasting(held[6])
 local placed = lasting(redis.call('hget', shares, client))
+-- Unlike other locks these need the right to HGETALL: a user who lacks it is refused before the first write.
+redis.call('hgetall', shares)
 if (has or 0) > attempt or (placed or 0) > attempt then
     return {'STALE'}
 end

@@ -43,8 +43,9 @@ local function join(client, attempt, lease, version, lost)
         -- Without a mark the next writer learns that the last one was lost, even if nobody ends this read phase.
         redis.call('set', fence, lost == 1 and version or version .. '-', 'px', memory(lease))
     end
-    extend(lock, lease)
+    -- The write that grows comes first, so that a full memory refuses a new share.
     redis.call('hset', lock, 's:' .. client, string.format('%.0f %.0f', attempt, now + lease * 1000))
+    extend(lock, lease)
 end
 
 -- Writes the place of a share that waits.
