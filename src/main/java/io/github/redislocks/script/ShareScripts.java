@@ -38,26 +38,30 @@ public final class ShareScripts {
      */
     static Call share(Attempt attempt, Call.NotAfter notAfter, boolean takePlace, boolean asks) {
         String claim = takePlace ? Long.toString(Scripts.claim(attempt)) : Scripts.NO_PLACE;
-        return share(attempt, notAfter, attempt.leaseMillis, claim, asks);
+        List<String> args = wanted(attempt, attempt.leaseMillis, claim);
+        if (asks) {
+            args.add(Scripts.TRY);
+        }
+        return share(attempt, args, notAfter);
     }
 
     /** Renews the place of a share. If the share can go in, it does so for a claim only. */
     static Call heartbeat(Attempt attempt, Call.NotAfter notAfter) {
         long claim = Scripts.claim(attempt);
-        return share(attempt, notAfter, claim, Long.toString(claim), false);
+        return share(attempt, wanted(attempt, claim, Long.toString(claim)), notAfter);
     }
 
-    private static Call share(Attempt attempt, Call.NotAfter notAfter, long leaseMillis, String claim, boolean asks) {
-        List<String> args = new ArrayList<>(List.of(
+    private static List<String> wanted(Attempt attempt, long leaseMillis, String claim) {
+        return new ArrayList<>(List.of(
                 attempt.owner.id,
                 Long.toString(attempt.number),
                 Long.toString(leaseMillis),
                 Scripts.DATED,
                 claim,
                 Long.toString(attempt.sentNanos())));
-        if (asks) {
-            args.add(Scripts.TRY);
-        }
+    }
+
+    private static Call share(Attempt attempt, List<String> args, Call.NotAfter notAfter) {
         return new Call(Request.OfOneServer.SHARE, SHARE, attempt.keys.all(), args).dated(3, notAfter);
     }
 

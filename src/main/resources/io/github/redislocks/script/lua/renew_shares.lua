@@ -21,7 +21,7 @@ for i = 1, count do
         extend(lock, lease)
         redis.call('hset', lock, mine, attempt .. string.format(' %.0f', math.max(tonumber(deadline), now + lease * 1000)))
         -- The version has to outlast a read phase of days; its expiry is rarely written.
-        if redis.call('pttl', fence) < 100000000 * 0.9 then
+        if redis.call('pttl', fence) < 100000000 - 10000000 then
             extend(fence, 100000000 + lease)
         end
         if held[2] then
