@@ -7,8 +7,10 @@ import io.github.redislocks.concurrent.Agenda;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
+import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.several.SeveralLocks;
+import io.github.redislocks.shared.ShareLock;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.Collection;
@@ -118,6 +120,42 @@ public final class RedisLocks implements Locks {
     @Override
     public RedisReentrantLock reentrantLock(String name, LockOptions options) {
         return new RedisReentrantLock(client, client.lock(name, options.isFair(), options.over(client.settings)));
+    }
+
+    /**
+     * Returns the read-write lock with the given name, with the settings of this factory. The same as
+     * {@link #readWriteLock(String, LockOptions)} with {@link LockOptions#defaults()}.
+     *
+     * @param name 1 to 4096 bytes in UTF-8; any well-formed text
+     * @throws IllegalArgumentException if the name cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws UnsupportedOperationException on a quorum
+     */
+    public RedisReentrantReadWriteLock readWriteLock(String name) {
+        return readWriteLock(name, PLAIN);
+    }
+
+    /**
+     * Returns the read-write lock with the given name and options. Sends nothing to Redis. Its write lock is the lock
+     * that {@link #reentrantLock(String, LockOptions)} returns. A {@link LockOptions#maxHold} limits write holds only.
+     *
+     * @param name 1 to 4096 bytes in UTF-8; any well-formed text
+     * @throws IllegalArgumentException if the name or the options cannot work, or the options have a
+     *     {@link LockOptions#fixedLease}
+     * @throws IllegalStateException if this is closed
+     * @throws UnsupportedOperationException on a quorum
+     */
+    public RedisReentrantReadWriteLock readWriteLock(String name, LockOptions options) {
+        options.checkNotKept("a read-write lock", "its readers share the lock, and its writers release it for them.");
+        Settings own = options.over(client.settings).withResidency(Duration.ZERO);
+        if (!own.isRenewed()) {
+            throw new IllegalArgumentException("The fixedLease is " + Shown.of(own.lease())
+                    + ", of a read-write lock: its readers share one hold, which is renewed while any of them reads."
+                    + " Set a lease instead.");
+        }
+        Sync writer = client.lock(name, options.isFair(), own);
+        ShareLock share = client.readLock(writer, own.withMaxHold(Duration.ZERO));
+        return new RedisReentrantReadWriteLock(client, new RedisReentrantLock(client, writer), share);
     }
 
     @Override

@@ -143,10 +143,25 @@ class ArchitectureTest extends CodeRules {
                         "concurrent",
                         TOLD));
         rooms.put(
+                "shared",
+                List.of(
+                        "engine",
+                        "waiting",
+                        "lease",
+                        "events",
+                        "watchdog",
+                        "health",
+                        "script",
+                        "state",
+                        "redis",
+                        "concurrent",
+                        TOLD));
+        rooms.put(
                 "client",
                 List.of(
                         "several",
                         "residency",
+                        "shared",
                         "engine",
                         "inspection",
                         "waiting",

@@ -14,6 +14,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.residency.Residences;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.shared.Shares;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.Settings;
@@ -60,7 +61,13 @@ final class Closing {
     /** The steps of the close. Made together with the client, since there may be no memory when the client closes. */
     private final Steps steps;
 
-    Closing(RedisAccess access, WaitingParts parts, AsyncAcquisitions async, Residences residences, BackgroundLog log) {
+    Closing(
+            RedisAccess access,
+            WaitingParts parts,
+            AsyncAcquisitions async,
+            Residences residences,
+            Shares shares,
+            BackgroundLog log) {
         this.clock = access.clock();
         this.settings = access.settings();
         this.monitored = access.monitored();
@@ -76,6 +83,7 @@ final class Closing {
         this.steps = new Steps(
                 attempts::drain,
                 residences::close,
+                shares::close,
                 this::awaitHolds,
                 attempts::close,
                 this::drained,

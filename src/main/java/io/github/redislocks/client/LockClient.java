@@ -28,6 +28,8 @@ import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.residency.Residences;
 import io.github.redislocks.several.SeveralLocks;
 import io.github.redislocks.several.Together;
+import io.github.redislocks.shared.ShareLock;
+import io.github.redislocks.shared.Shares;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
@@ -85,6 +87,8 @@ public final class LockClient {
     public final Mailbox mailbox;
     final Handoff handoff;
     final Residences residences;
+    public final Shares shares;
+    private final Wanted wanted;
     private final EventNotifier events;
     public final Owners owners;
     final Settlements settlements;
@@ -125,12 +129,14 @@ public final class LockClient {
         WaitingParts parts =
                 new WaitingParts(holds, attempts, localQueue, mailbox, handoff, settlements, losses, watchdog);
         this.residences = new Residences(access, parts, owners, events);
-        this.acquisitions = new Acquisitions(access, parts, residences);
+        this.shares = new Shares(access, parts, owners, events);
+        this.wanted = new WantedLocks(residences, shares);
+        this.acquisitions = new Acquisitions(access, parts, wanted);
         this.async = new AsyncAcquisitions(access, parts, acquisitions, events, threads);
         this.renewals = renewals(Renewals.LOSSES);
         this.queries = new LockQueries(id, access, parts, residences);
         this.together = new Together(access, parts);
-        this.closing = new Closing(access, parts, async, residences, log);
+        this.closing = new Closing(access, parts, async, residences, shares, log);
         this.engine = new LockEngine(access, parts, owners, acquisitions, events);
         this.conditions = new Conditions(access, parts);
         this.failoverGuard = new FailoverGuard(id, access, watchdog, attempts);
@@ -181,7 +187,7 @@ public final class LockClient {
 
         @Override
         public Wanted wanted() {
-            return residences;
+            return wanted;
         }
     }
 
@@ -231,8 +237,8 @@ public final class LockClient {
     }
 
     private List<Task> tasks() {
-        List<Task> tasks =
-                new ArrayList<>(List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses), residences));
+        List<Task> tasks = new ArrayList<>(
+                List.of(renewals, heartbeats(), new Lookout(holds, attempts, losses), residences, shares));
         if (settings.slowWaitNanos() > 0) {
             tasks.add(new SlowWaits(clock, attempts, settings.slowWaitNanos(), SlowWaits.MOST, log));
         }
@@ -272,6 +278,15 @@ public final class LockClient {
             renewals.isInUse(own.maxHoldMillis());
         }
         return residences.lock(engine, LockKeys.of(settings.keyPrefix(), name), fair, own);
+    }
+
+    /** Makes the read lock that belongs to a write lock. */
+    public ShareLock readLock(Sync writer, Settings own) {
+        attempts.checkOpen();
+        engine.checkLines("read-write locks");
+        listen();
+        renewals.isInUse(own.leaseMillis());
+        return shares.lock(engine, writer, own);
     }
 
     /** Makes the {@link SeveralLocks} of a multi-lock: each lock once, in the order of the names. */
@@ -356,6 +371,7 @@ public final class LockClient {
     public SortedSet<String> waitedForNames() {
         SortedSet<String> names = new TreeSet<>();
         residences.waiting().values().forEach(keys -> names.add(keys.name()));
+        shares.waiting().values().forEach(keys -> names.add(keys.name()));
         attempts.all().forEach(attempt -> names.add(attempt.keys.name()));
         return names;
     }
@@ -363,7 +379,8 @@ public final class LockClient {
     /** The number of calls of this client that wait for a lock. */
     public long countWaitingCalls() {
         // A thread that got a turn after a wait may also have an attempt. Count it once.
-        Set<Thread> waiting = residences.waiting().keySet();
+        Set<Thread> waiting = new HashSet<>(residences.waiting().keySet());
+        waiting.addAll(shares.waiting().keySet());
         attempts.all().forEach(attempt -> waiting.remove(attempt.owner.thread()));
         return (long) waiting.size() + attempts.count();
     }

@@ -71,7 +71,10 @@ public final class LockQueries {
      */
     void addQueuedThreads(LockKeys keys, Set<Thread> threads) {
         for (Attempt attempt : attempts.all()) {
-            if (attempt.waits && !attempt.isInCondition() && attempt.keys.lock().equals(keys.lock())) {
+            if (attempt.waits
+                    && !attempt.owner.isShared()
+                    && !attempt.isInCondition()
+                    && attempt.keys.lock().equals(keys.lock())) {
                 addThread(attempt, threads);
             }
         }
@@ -97,7 +100,8 @@ public final class LockQueries {
 
     /** Asks Redis whether the lock is held. */
     boolean isLocked(LockKeys keys) {
-        return Inspections.held(look(keys, Inspections.locked(keys))) != null;
+        Inspections.Held held = Inspections.held(look(keys, Inspections.locked(keys)));
+        return held != null && !held.owner().equals(LockKeys.READERS);
     }
 
     public boolean forceUnlock(LockKeys keys) {
@@ -150,7 +154,10 @@ public final class LockQueries {
     @Nullable
     public Owner localOwner(LockKeys keys) {
         for (Hold hold : holds.all()) {
-            if (hold.lock().equals(keys.lock()) && losses.isValid(hold) && hold.use() != null) {
+            if (hold.lock().equals(keys.lock())
+                    && !hold.owner.isShared()
+                    && losses.isValid(hold)
+                    && hold.use() != null) {
                 return hold.owner;
             }
         }

@@ -47,6 +47,9 @@ final class AttemptLoop {
      */
     @Nullable
     Hold acquire(LockObject lock, Owner owner, WaitLimit limit, @Nullable Hold lost) throws InterruptedException {
+        if (!acquisitions.mayBegin(lock.keys, owner, limit)) {
+            return null;
+        }
         long began = clock.nanoTime();
         Backoff backoff = null;
         while (true) {
@@ -56,7 +59,7 @@ final class AttemptLoop {
                     attempts.make(lock.keys, owner, lock.request, limit),
                     limit,
                     lost,
-                    !lock.crowded && redis.hasLines());
+                    !lock.crowded && redis.hasLines() && !owner.isShared());
             try {
                 Hold hold = driver.drive(acquisition);
                 lock.crowded = !acquisition.stayedOnFastPath();

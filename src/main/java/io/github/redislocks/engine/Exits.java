@@ -19,6 +19,8 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
+import io.github.redislocks.waiting.Acquisitions;
+import io.github.redislocks.waiting.Downgrade;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.LocalQueue;
 import io.github.redislocks.waiting.WaitingParts;
@@ -55,8 +57,10 @@ public final class Exits {
     private final Losses losses;
     private final Watchdog watchdog;
     private final EventNotifier events;
+    private final Acquisitions acquisitions;
 
-    Exits(RedisAccess access, WaitingParts parts, EventNotifier events) {
+    Exits(RedisAccess access, WaitingParts parts, Acquisitions acquisitions, EventNotifier events) {
+        this.acquisitions = acquisitions;
         this.clock = access.clock();
         this.settings = access.settings();
         this.redis = access.redis();
@@ -265,6 +269,21 @@ public final class Exits {
      *     unlock
      */
     boolean endInRedis(LockObject lock, Hold hold, long now, long byNanos) {
+        Downgrade down = acquisitions.downgrade(hold);
+        if (down == null) {
+            return end(lock, hold, now, byNanos);
+        }
+        boolean found = false;
+        try {
+            hold.names(down.share());
+            found = end(lock, hold, now, byNanos);
+        } finally {
+            down.goOn(acquisitions, found);
+        }
+        return found;
+    }
+
+    private boolean end(LockObject lock, Hold hold, long now, long byNanos) {
         long until = hold.beginRelease(now);
         if (until == 0) {
             losses.isValid(hold);
@@ -273,7 +292,9 @@ public final class Exits {
         MemoryEdge.publish();
         boolean found = true;
         try {
-            hold.names(handoff.successor(hold));
+            if (hold.successor() == null) {
+                hold.names(handoff.successor(hold));
+            }
             Reply freed = hold.successor() == null && mayUseFastPath(lock, hold, now)
                     ? monitored.run(Scripts.free(hold), timeoutNanos(byNanos))
                     : null;
@@ -388,6 +409,7 @@ public final class Exits {
     private boolean mayUseFastPath(LockObject lock, Hold hold, long now) {
         return !lock.crowded
                 && !hold.isToKeep()
+                && !hold.owner.isShared()
                 // The short script writes the hold's own token, so it must not run if a later token was given out.
                 && hold.lastToken() == 0
                 && redis.hasLines()

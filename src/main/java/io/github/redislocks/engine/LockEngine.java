@@ -54,7 +54,7 @@ public final class LockEngine {
         this.owners = owners;
         this.handoff = parts.handoff();
         this.watchdog = parts.watchdog();
-        this.exits = new Exits(access, parts, events);
+        this.exits = new Exits(access, parts, acquisitions, events);
         this.attempts = new AttemptLoop(access, parts, acquisitions);
         this.entries = new Entries(access, parts, owners, attempts, events);
     }

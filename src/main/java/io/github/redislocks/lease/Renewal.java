@@ -100,7 +100,7 @@ final class Renewal implements Job {
             leaseMillis = settings.leaseMillis();
         } else {
             leaseMillis = first.isRenewed()
-                    ? first.renewedMillis()
+                    ? first.owner.leaseMillis(first.renewedMillis())
                     : Math.max(1, (first.wantedUntilNanos() - sentNanos) / 1_000_000);
         }
         for (int i = 0; i < holds.size(); i++) {
@@ -147,9 +147,9 @@ final class Renewal implements Job {
             Hold hold = holds.get(i);
             try {
                 boolean held = Answer.isKept(reply, i, holds.size());
-                if (hold.owner.givesWay() && Answer.isWaitedFor(reply, i, holds.size())) {
+                if (hold.owner.givesWay() && held) {
                     // A message reports the waiter too, but that message may have been lost.
-                    hold.owner.wanted(hold.attempt);
+                    hold.owner.renewed(hold.attempt, Answer.isWaitedFor(reply, i, holds.size()), sentNanos);
                 }
                 if (acknowledged || !held) {
                     judge(hold, held, reply, sentNanos);

@@ -299,6 +299,7 @@ public final class Renewals implements Task {
     private boolean isForBatch(Hold hold, long now) {
         return redis.hasOneSlot()
                 && hold.isRenewed()
+                && !hold.owner.isShared()
                 && hold.renewedMillis() == settings.leaseMillis()
                 && hold.leaseAt(now, settings.leaseMillis()) == settings.leaseMillis()
                 && !Renewal.isFenceDue(settings, hold, now);

@@ -139,6 +139,11 @@ public sealed interface Answer {
         return index < reply.values().size() ? reply.number(index) : 0;
     }
 
+    /** Reads the reply {@link Word#RESIDENT}: how many clients were asked to answer. */
+    static int asked(Reply reply) {
+        return reply.values().size() > 2 ? Math.toIntExact(reply.number(2)) : 1;
+    }
+
     /** Reads the reply to any other script. */
     static Answer of(Reply reply) {
         return switch (reply.code()) {

@@ -3,6 +3,7 @@ package io.github.redislocks.state;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
@@ -12,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class Footprint {
 
+    private static final AtomicIntegerFieldUpdater<Footprint> ANSWERS =
+            AtomicIntegerFieldUpdater.newUpdater(Footprint.class, "answers");
     private static final AtomicReferenceFieldUpdater<Footprint, ServerTimes.Date> MAY_RUN =
             AtomicReferenceFieldUpdater.newUpdater(Footprint.class, ServerTimes.Date.class, "mayRun");
 
@@ -39,7 +42,23 @@ public abstract class Footprint {
     /** When the latest request for the lock was sent. */
     private volatile long sentNanos;
 
+    /** How many clients have still to answer a try; less than 0 while answers come before their number is known. */
+    private volatile int answers;
+
     Footprint() {}
+
+    /**
+     * Adds to the number of clients that have still to answer a try.
+     *
+     * @return true if the last of them has answered
+     */
+    public boolean isAnswered(int more) {
+        int before;
+        do {
+            before = answers;
+        } while (!ANSWERS.compareAndSet(this, before, before + more));
+        return before + more == 0;
+    }
 
     /** Notes that a request for the lock is sent at {@code nanos}. */
     public void sends(long nanos) {

@@ -186,7 +186,7 @@ public class Hold extends Leased implements Footprint.Possession {
     /** Notes that a renewal begins; returns false if the hold has ended, so that the renewal must not be sent. */
     public boolean beginRenewal() {
         doubted = false;
-        renewing = ask(Asker.WATCHDOG, renewedMillis);
+        renewing = ask(Asker.WATCHDOG, owner.leaseMillis(renewedMillis));
         return renewing;
     }
 

@@ -60,7 +60,7 @@ public final class Holds {
 
     /** Removes a hold that its thread has unlocked, and restores the lost hold below it, if there is one. */
     public void remove(Hold hold) {
-        if (hold.isReleasing()) {
+        if (hold.isReleasing() && !hold.owner.isShared()) {
             released[(int) hold.attempt & (REMEMBERED - 1)] =
                     new Released(hold.keys(), hold.owner.id, hold.attempt, hold.owner.keepsMillis(), hold.lastToken());
         }

@@ -16,6 +16,9 @@ import java.util.regex.Pattern;
  */
 public record LockKeys(String lock) {
 
+    /** The owner of a lock that readers share. */
+    public static final String READERS = "readers";
+
     public static final int MAX_NAME_BYTES = 4096;
 
     /** Characters that the scripts take for the end of a word. */

@@ -75,13 +75,30 @@ public class Owner {
         return false;
     }
 
+    /** The lease for which a renewal asks now, if it usually asks for {@code renewedMillis}. */
+    public long leaseMillis(long renewedMillis) {
+        return renewedMillis;
+    }
+
     /** Returns true if the owner is a client that shares the lock with other clients, as readers do. */
     public boolean isShared() {
         return false;
     }
 
-    /** Called by a renewal if another client waits in Redis for the lock that the owner acquired by {@code attempt}. */
+    /** Called if another client waits in Redis for the lock that the owner acquired by {@code attempt}. */
     public void wanted(long attempt) {}
+
+    /**
+     * Called after a renewal of the hold that the owner acquired by {@code attempt}.
+     *
+     * @param wanted whether another client waits in Redis for the lock
+     * @param sentNanos when the renewal was sent
+     */
+    public void renewed(long attempt, boolean wanted, long sentNanos) {
+        if (wanted) {
+            wanted(attempt);
+        }
+    }
 
     /** Called before the hold is made; {@code found} says whether others may wait in Redis for the lock. */
     public void foundOthers(boolean found) {}

@@ -16,6 +16,8 @@ import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.watchdog.Watchdog;
@@ -72,6 +74,16 @@ public final class Acquisitions {
      */
     public OfLock of(Attempt attempt, WaitLimit limit, @Nullable Hold lost, boolean fastPath) {
         return new OfLock(attempt, limit, lost, fastPath);
+    }
+
+    /** As {@link Wanted#byWriter}; true for an owner that wants a share only. */
+    public boolean mayBegin(LockKeys keys, Owner owner, WaitLimit limit) {
+        return owner.isShared() || wanted.byWriter(keys, limit);
+    }
+
+    /** As {@link Wanted#byRelease}. */
+    public @Nullable Downgrade downgrade(Hold hold) {
+        return wanted.byRelease(hold);
     }
 
     /** Makes the acquisition of an attempt for which no thread waits. */
@@ -249,7 +261,9 @@ public final class Acquisitions {
             } else if (tries) {
                 call = Scripts.acquireOnce(attempt, notAfter, losses.lastLostAttempt());
             } else {
-                call = Scripts.acquire(attempt, notAfter, limit.waits() && listens, losses.lastLostAttempt());
+                // A share needs no message: its heartbeats find that it can go in.
+                boolean takePlace = limit.waits() && (listens || attempt.owner.isShared());
+                call = Scripts.acquire(attempt, notAfter, takePlace, losses.lastLostAttempt());
             }
             return call.with(settings.acks());
         }
@@ -263,6 +277,9 @@ public final class Acquisitions {
             }
             if (answer instanceof Answer.Granted granted) {
                 attempt.known();
+                if (granted.recalled()) {
+                    attempt.owner.wanted(attempt.number);
+                }
                 tookFree = fastPath;
                 Attempt.Grant grant = granted.of(attempt, sent, clock.nanoTime());
                 settlement().isConfirmed(grant);
@@ -277,7 +294,11 @@ public final class Acquisitions {
             } else if (answer == Answer.Word.BUSY) {
                 return taken(Step.Event.BUSY);
             } else if (answer == Answer.Word.RESIDENT) {
-                return taken(listened ? Step.Event.KEPT : Step.Event.KEPT_UNHEARD);
+                boolean hearsAll = taken(listened ? Step.Event.KEPT : Step.Event.KEPT_UNHEARD);
+                if (state == Step.State.TRIED && attempt.isAnswered(Answer.asked(reply))) {
+                    attempt.wakeToAsk();
+                }
+                return hearsAll;
             } else if (answer == Answer.Word.LATE) {
                 pause();
             } else {

@@ -64,6 +64,7 @@ public final class BlockingDriver {
         long timeout = acquisition.timeoutNanos(sent);
         ServerTimes.Date notAfter = serverTimes.date(sent, timeout);
         acquisition.sends(notAfter);
+        acquisition.attempt.sends(sent);
         try {
             Reply reply = monitored.run(acquisition.call(notAfter), timeout);
             if (acquisition.answered(reply, notAfter, sent)) {

@@ -135,7 +135,7 @@ public final class Handoff implements Renewals.Rescue {
     @Nullable
     Attempt inherit(LockKeys keys, long contender, @Nullable Attempt successor, Answer answer) {
         boolean named = answer instanceof Answer.Granted || answer instanceof Answer.Queued;
-        if (successor == null || !named) {
+        if (successor == null || !named || successor.owner.isShared()) {
             localQueue.exit(keys, contender);
             wake(successor);
             return null;
@@ -150,6 +150,9 @@ public final class Handoff implements Renewals.Rescue {
         }
         boolean undecided = true;
         if (answer instanceof Answer.Granted granted) {
+            if (granted.recalled()) {
+                successor.owner.wanted(successor.number);
+            }
             undecided = successor.decide(granted.of(successor, sentNanos, turnStartNanos));
         } else if (answer instanceof Answer.Queued queued) {
             successor.queued(sentNanos, queued.lastToken(), queued.holderMillis());

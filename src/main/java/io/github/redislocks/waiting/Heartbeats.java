@@ -142,6 +142,7 @@ public final class Heartbeats implements Task {
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
             notAfter = times.date(sentNanos, timeoutNanos);
+            attempt.sends(sentNanos);
             return Scripts.heartbeat(attempt, notAfter);
         }
 
@@ -178,6 +179,9 @@ public final class Heartbeats implements Task {
 
         /** Makes a grant the verdict; returns false if there was an earlier verdict, so that nobody uses this grant. */
         private boolean granted(Answer.Granted granted, long sentNanos) {
+            if (granted.recalled()) {
+                attempt.owner.wanted(attempt.number);
+            }
             return attempt.decide(granted.claimOf(attempt, sentNanos, clock.nanoTime()));
         }
 

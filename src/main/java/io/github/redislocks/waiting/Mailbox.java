@@ -9,6 +9,7 @@ import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.Ping;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +30,8 @@ public final class Mailbox implements Ping {
     private static final String TRY = "try";
     /** The word instead of a token in the answer to such a try. */
     private static final String ASK = "ask";
+    /** The word before the token if the grant is a share. */
+    private static final String SHARE = "share";
 
     private final Source source;
     private final Messages messages;
@@ -225,7 +228,7 @@ public final class Mailbox implements Ping {
             messages.wanted().byTry(asker[2], asker[1], Long.parseLong(asker[0]));
         } else if (parts[1].equals(ASK)) {
             Attempt attempt = messages.attempt(number);
-            if (attempt != null) {
+            if (attempt != null && attempt.isAnswered(-1)) {
                 attempt.wakeToAsk();
             }
         } else {
@@ -246,6 +249,10 @@ public final class Mailbox implements Ping {
             return;
         }
         Attempt attempt = messages.attempt(number);
+        if (parts[1].equals(SHARE)) {
+            deliverShare(attempt, number, parts[2].split(" "));
+            return;
+        }
         long token = Long.parseLong(parts[1]);
         if (token == 0 && !parts[2].equals("0")) {
             if (attempt != null) {
@@ -263,6 +270,27 @@ public final class Mailbox implements Ping {
         } else {
             attempt.decide(new Attempt.Grant(token, parts[2].equals("1"), 0, heardNanos, false));
         }
+    }
+
+    /**
+     * Delivers the grant of a share. The grant counts from the sending of the request from which Redis knows the
+     * attempt, since readers are granted a token that they may know already.
+     *
+     * @param values the token, when that request was sent, and 1 if a writer waits, and if the last holder lost the
+     *     lock
+     */
+    private void deliverShare(@Nullable Attempt attempt, long number, String[] values) {
+        if (attempt == null) {
+            messages.grantedToNobody(number);
+            return;
+        }
+        if (values[2].equals("1")) {
+            // Note the recall before the grant: the thread that gets the grant must find it.
+            attempt.owner.wanted(number);
+        }
+        long deadline = Long.parseLong(values[1]) + Timing.validityNanos(Timing.claimMillis(attempt.leaseMillis));
+        attempt.decide(
+                new Attempt.Grant(Long.parseLong(values[0]), values[3].equals("1"), deadline, heardNanos, false));
     }
 
     /**

@@ -149,6 +149,11 @@ public final class Settlements {
          */
         private boolean hasEnded(Attempt.Grant dated) {
             Attempt.QueuePosition position = attempt.position();
+            if (attempt.owner.isShared()) {
+                // Shares after one writer have one token. So only a request that was sent after the one from which the
+                // grant counts shows that the grant has ended.
+                return position != null && position.sentNanos() > sentNanos(dated);
+            }
             return position != null
                     && position.lastToken() >= dated.token()
                     && position.sentNanos() >= sentNanos(dated);

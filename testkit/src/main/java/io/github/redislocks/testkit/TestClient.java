@@ -166,6 +166,9 @@ final class TestClient {
      */
     private boolean awaitCallers() {
         boolean any = !client.async.isIdle();
+        for (Thread reader : client.shares.waiting().keySet()) {
+            any |= awaitReader(reader);
+        }
         for (Attempt attempt : List.copyOf(client.attempts.all())) {
             Thread caller = attempt.owner.thread();
             if (caller != null && caller != Thread.currentThread() && !elsewhere.contains(attempt)) {
@@ -173,6 +176,20 @@ final class TestClient {
             }
         }
         await(client.async::isIdle);
+        return any;
+    }
+
+    /** Waits until a thread that waits to read is parked, or has been let in. */
+    private boolean awaitReader(Thread reader) {
+        boolean any = false;
+        long began = System.nanoTime();
+        while (reader.isAlive()
+                && client.shares.waiting().containsKey(reader)
+                && time.wakeOf(reader) <= client.clock.nanoTime()
+                && !isElsewhere(reader, began)) {
+            any = true;
+            LockSupport.parkNanos(this, MOMENT_NANOS);
+        }
         return any;
     }
 

@@ -1,0 +1,137 @@
+package io.github.redislocks;
+
+import io.github.redislocks.concurrent.Shown;
+import io.github.redislocks.shared.ShareLock;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+
+/**
+ * The lock for readers of a {@link RedisReentrantReadWriteLock}. Any number of threads of all JVMs may hold it at once,
+ * as long as no thread holds the write lock.
+ *
+ * <p>The threads of one {@link RedisLocks} share one hold in Redis, the <em>share</em>. A thread that finds a share
+ * enters without a request. The share ends soon after its last reader, and as soon as its readers have left if a writer
+ * waits. If the share is lost, all threads that read under it have lost the lock, as {@link RedisReentrantLock}
+ * describes: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is notified of each thread's loss,
+ * and the next {@link #unlock()} or {@link #ensureHeld()} of each throws {@link LockLostException}.
+ *
+ * @since 0.1.0
+ */
+public final class RedisReadLock implements Lock {
+
+    private final ShareLock share;
+
+    RedisReadLock(ShareLock share) {
+        this.share = share;
+    }
+
+    /**
+     * Acquires the read lock, and waits for it as long as necessary. A thread that reads already, or that holds the
+     * write lock, enters again without waiting. Any other thread waits behind a writer, and behind writers that wait.
+     * An interrupt does not end the wait; the interrupt flag stays set.
+     *
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
+     */
+    @Override
+    public void lock() {
+        share.lock();
+    }
+
+    /**
+     * Acquires the read lock as {@link #lock()} does, but an interrupt ends the wait.
+     *
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
+     */
+    @Override
+    public void lockInterruptibly() throws InterruptedException {
+        share.lockInterruptibly();
+    }
+
+    /**
+     * Acquires the read lock if no writer holds the lock or waits for it. Unlike the JDK's lock, does not overtake
+     * writers that wait: readers that try again and again could keep them out for ever.
+     *
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
+     * @throws LockUnavailableException if Redis did not answer or refused
+     */
+    @Override
+    public boolean tryLock() {
+        return share.tryLock();
+    }
+
+    /**
+     * Acquires the read lock as {@link #lock()} does, if that is possible within the given time. With a time of zero or
+     * less, does what {@link #tryLock()} does.
+     *
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
+     * @throws LockUnavailableException if Redis did not answer in that time, or refused
+     */
+    @Override
+    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+        return share.tryLock(Objects.requireNonNull(unit, "unit").toNanos(time));
+    }
+
+    /**
+     * Unlocks once. Sends no request, or one in the background, and so never waits for Redis.
+     *
+     * @throws IllegalMonitorStateException if the calling thread does not hold the read lock
+     * @throws LockLostException if the calling thread held the read lock and has lost it
+     */
+    @Override
+    public void unlock() {
+        share.unlock();
+    }
+
+    /**
+     * Not supported, as with the JDK's lock: a reader cannot wait in a Condition, since others read on.
+     *
+     * @throws UnsupportedOperationException always
+     */
+    @Override
+    public Condition newCondition() {
+        throw new UnsupportedOperationException(
+                "A read lock offers no Conditions. Use a Condition of the write lock, and wait for it as a writer.");
+    }
+
+    /** The name of the lock. */
+    public String getName() {
+        return share.keys().name();
+    }
+
+    /**
+     * The token of the last writer, which is the version of what the calling thread reads: it grows with each writer.
+     *
+     * @throws IllegalMonitorStateException if the calling thread does not hold the read lock
+     * @throws LockLostException if the calling thread held the read lock and has lost it
+     */
+    public long version() {
+        return share.ensureRead();
+    }
+
+    /** Whether the calling thread holds the read lock now, under a valid share. Asks no server. */
+    public boolean isHeldByCurrentThread() {
+        return share.readCount() > 0;
+    }
+
+    /**
+     * Throws an exception if the calling thread does not hold the read lock now. Asks no server.
+     *
+     * @throws IllegalMonitorStateException if the calling thread does not hold the read lock
+     * @throws LockLostException if the calling thread held the read lock and has lost it
+     */
+    public void ensureHeld() {
+        long unused = share.ensureRead();
+    }
+
+    /** Describes the lock: its name, and how many read holds the threads of this client have. Asks no server. */
+    @Override
+    public String toString() {
+        return "RedisReadLock " + Shown.of(getName()) + "[Read locks = " + share.countReads() + "]";
+    }
+}

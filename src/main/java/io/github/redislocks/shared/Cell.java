@@ -1,0 +1,242 @@
+package io.github.redislocks.shared;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.state.Held;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Owner;
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The place of one thread at one lock. Threads write to no common place when they read, so each has a cell of its own,
+ * for good. The place of a cell is one of:
+ *
+ * <pre>
+ *   null      the thread is outside
+ *   WAITING   the thread waits for a share; who makes one puts it here, and so lets the thread in
+ *   Inside    the thread reads inside its own write hold, which becomes a share if it ends first
+ *   a Share   the thread reads under it
+ *   a ReadHold the thread read under a share that was lost, and has still to unlock
+ * </pre>
+ *
+ * <p>The thread that reads and a thread that declares the loss both change the place by compare-and-set, so an unlock
+ * either comes before the loss or throws.
+ */
+final class Cell {
+
+    private static final Object WAITING = new Object();
+
+    /** The place of a thread that reads inside its own write hold. */
+    private record Inside(Held write) {}
+
+    private static final AtomicReferenceFieldUpdater<Cell, @Nullable Object> PLACE =
+            AtomicReferenceFieldUpdater.newUpdater(Cell.class, Object.class, "place");
+    private static final AtomicReferenceFieldUpdater<Cell, @Nullable ReadHold> VIEW =
+            AtomicReferenceFieldUpdater.newUpdater(Cell.class, ReadHold.class, "view");
+    private static final AtomicLongFieldUpdater<Cell> USED = AtomicLongFieldUpdater.newUpdater(Cell.class, "usedNanos");
+
+    final Owner owner;
+    private volatile @Nullable Object place;
+    /** When the thread last entered, or left. */
+    private volatile long usedNanos;
+    /** The present possession as an object, if somebody needed one. */
+    private volatile @Nullable ReadHold view;
+    /** How many unlocks are due for the present place. Used by the thread only; others may read an older value. */
+    private int count;
+    /** The latest loss that the thread has locked again after, and how many unlocks are due for such losses. */
+    private @Nullable ReadHold lost;
+
+    private int lostCount;
+
+    Cell(Owner owner) {
+        this.owner = owner;
+    }
+
+    /** The share under which the thread reads, valid or not; null if there is none. */
+    @Nullable
+    Share share() {
+        return place instanceof Share share ? share : null;
+    }
+
+    /** Returns true if the thread reads under this share. */
+    @SuppressWarnings("ReferenceEquality")
+    boolean isIn(Share share) {
+        return place == share;
+    }
+
+    boolean isOut() {
+        return place == null;
+    }
+
+    /** Returns true if nothing of the thread is left here. */
+    boolean isEmpty() {
+        return place == null && lost == null;
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    boolean isWaiting() {
+        return place == WAITING;
+    }
+
+    /** The write hold inside which the thread reads, valid or not; null if there is none. */
+    @Nullable
+    Held write() {
+        return place instanceof Inside inside ? inside.write : null;
+    }
+
+    /** Reads inside a write hold of the thread from now on. Called by the thread, which is outside. */
+    void enterInside(Held write, long now) {
+        begins(now);
+        place = new Inside(write);
+    }
+
+    /** Leaves the write hold inside which the thread read. */
+    void leaveInside() {
+        place = null;
+    }
+
+    /** Waits for the share that the thread's write hold becomes; the hold count stays. */
+    void waitsOn() {
+        place = WAITING;
+    }
+
+    /** Declares the thread's reads lost with its write hold, the loss of which is reported by itself. */
+    void losesWrite(Hold write, LockLost.Reason reason) {
+        ReadHold loss = new ReadHold(write, owner, usedNanos, false);
+        loss.lose(reason);
+        loss.reportedOtherwise();
+        place = loss;
+    }
+
+    /** The number of unlocks that are due for the present place. */
+    int count() {
+        return place instanceof Share || place instanceof Inside ? count : 0;
+    }
+
+    /** When the thread last entered or left. */
+    long usedNanos() {
+        return usedNanos;
+    }
+
+    /** Enters a share. Called by the thread, which is outside; it has entered only if the share then admits it. */
+    void enter(Share share, long now) {
+        begins(now);
+        place = share;
+    }
+
+    /** Notes that an entry begins. */
+    private void begins(long now) {
+        if (view != null) {
+            view = null;
+        }
+        count = 1;
+        USED.lazySet(this, now);
+    }
+
+    /** Waits for a share from now on. Called by the thread, which is outside. */
+    void waits(long now) {
+        begins(now);
+        place = WAITING;
+    }
+
+    /** Lets the thread in if it waits; returns whether it did. */
+    boolean letIn(Share share) {
+        return PLACE.compareAndSet(this, WAITING, share);
+    }
+
+    /** Goes on waiting, since the share does not admit the thread; returns false if the share was lost meanwhile. */
+    boolean waitsAgain(Share share) {
+        return PLACE.compareAndSet(this, share, WAITING);
+    }
+
+    /** Waits no more; returns false if the thread was let in. */
+    boolean waitsNoMore() {
+        return PLACE.compareAndSet(this, WAITING, null);
+    }
+
+    /** Leaves a share; returns false if the loss of the share came first. */
+    boolean leave(Share share) {
+        return PLACE.compareAndSet(this, share, null);
+    }
+
+    /** Notes when the thread unlocked, and ends the view of its possession. */
+    void left(long now) {
+        USED.lazySet(this, now);
+        ReadHold seen = view;
+        if (seen != null) {
+            seen.beginRelease(now);
+        }
+    }
+
+    void entersAgain() {
+        count++;
+    }
+
+    void leavesOnce() {
+        count--;
+    }
+
+    /** The possession of a thread that reads under this share, as an object. */
+    ReadHold view(Share share, boolean asked) {
+        ReadHold known = view;
+        if (known != null && known.isUnder(share.hold)) {
+            return known;
+        }
+        ReadHold made = new ReadHold(share.hold, owner, usedNanos, asked);
+        return VIEW.compareAndSet(this, known, made) ? made : view(share, asked);
+    }
+
+    /** The loss of the share under which the thread read, until it has unlocked; null if there is none. */
+    @Nullable
+    ReadHold loss() {
+        return place instanceof ReadHold loss ? loss : null;
+    }
+
+    /**
+     * Declares that the thread has lost the share; returns the loss. Null if the thread does not read under it, or has
+     * left it just now.
+     */
+    @Nullable
+    ReadHold lose(Hold hold, LockLost.Reason reason) {
+        Object now = place;
+        if (now instanceof ReadHold loss) {
+            return loss.isUnder(hold) ? loss : null;
+        }
+        if (!(now instanceof Share share) || !share.isOf(hold)) {
+            return null;
+        }
+        ReadHold seen = view(share, false);
+        seen.lose(reason);
+        return PLACE.compareAndSet(this, share, seen) ? seen : lose(hold, reason);
+    }
+
+    /** Notes that the thread locks again after a loss. */
+    void setAside(ReadHold loss) {
+        lost = loss;
+        lostCount += count;
+        place = null;
+    }
+
+    /** The loss for which the next unlock is due; null if there is none. */
+    @Nullable
+    ReadHold due() {
+        ReadHold loss = loss();
+        return loss == null ? lost : loss;
+    }
+
+    /** Counts an unlock after a loss. */
+    void unlockedAfterLoss() {
+        if (place != null) {
+            count--;
+            if (count <= 0) {
+                place = null;
+            }
+        } else {
+            lostCount--;
+            if (lostCount <= 0) {
+                lost = null;
+            }
+        }
+    }
+}

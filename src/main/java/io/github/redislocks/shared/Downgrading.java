@@ -1,0 +1,77 @@
+package io.github.redislocks.shared;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Acquisitions;
+import io.github.redislocks.waiting.Downgrade;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The downgrade of the calling thread, which reads inside its write hold. The thread takes the part of the asker from
+ * any other thread, so that the client has one attempt for a share. All threads that wait share the result.
+ */
+final class Downgrading implements Downgrade {
+
+    private final Shares all;
+    private final Sharer sharer;
+    private final Cell cell;
+    private final Hold write;
+    private final Attempt attempt;
+    private final WaitLimit limit;
+
+    Downgrading(Shares all, Sharer sharer, Cell cell, Hold write) {
+        this.all = all;
+        this.sharer = sharer;
+        this.cell = cell;
+        this.write = write;
+        this.limit = WaitLimit.endless(all.settings.retryForNanos());
+        Attempt.Request request = new Attempt.Request(Timing.claimMillis(write.leaseMillis()), true, true);
+        this.attempt = all.attempts.make(write.keys(), sharer, request, limit);
+        all.supersede(sharer);
+    }
+
+    @Override
+    public Attempt share() {
+        return attempt;
+    }
+
+    @Override
+    public void goOn(Acquisitions acquisitions, boolean released) {
+        boolean begun = false;
+        try {
+            cell.waitsOn();
+            Hold hold = released ? drive(acquisitions) : null;
+            if (hold != null) {
+                begun = true;
+                all.begin(sharer, cell, hold);
+            }
+        } finally {
+            if (!begun) {
+                fail();
+            }
+            sharer.endsAsking();
+        }
+    }
+
+    private @Nullable Hold drive(Acquisitions acquisitions) {
+        try {
+            return acquisitions.driver().drive(acquisitions.of(attempt, limit, null, false));
+        } catch (InterruptedException e) {
+            throw new AssertionError("A downgrade does not end by an interrupt", e);
+        } finally {
+            limit.restore();
+        }
+    }
+
+    /** The thread reads no more: the write hold was lost, or nobody knows whether it became a share. */
+    private void fail() {
+        // A release that goes on in the background must not make a share that nobody looks after.
+        write.names(null);
+        LockLost.Reason reason = write.lossReason();
+        cell.losesWrite(write, reason == null ? LockLost.Reason.UNCONFIRMED : reason);
+        all.handoff.leaveLater(attempt);
+    }
+}

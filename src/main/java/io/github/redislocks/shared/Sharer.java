@@ -1,0 +1,359 @@
+package io.github.redislocks.shared;
+
+import io.github.redislocks.LockLost;
+import io.github.redislocks.concurrent.Steps;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.state.Held;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.Keeper;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import java.util.Collection;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client as one of the owners of a lock that readers share. In Redis it has at most one hold, the share. In the
+ * client each thread has a {@link Cell}.
+ *
+ * <p>A thread that finds no open share waits in its cell. One of the waiting threads is the <i>asker</i>, which asks
+ * Redis for a share on behalf of all. No thread asks before the share before has ended. Whoever makes a share lets all
+ * threads in that wait at that moment, even if a writer has recalled the share already, and then closes it.
+ */
+final class Sharer extends Owner implements Keeper {
+
+    /** With this many cells, those of ended threads are looked for; then again when the number has doubled. */
+    private static final int FEW = 64;
+
+    /** How long a downgrade sleeps until it looks again whether the asker has ended. */
+    private static final long PAUSE_NANOS = 20_000;
+
+    final LockKeys keys;
+    private final Losses losses;
+    private final Holds holds;
+    private final ConcurrentMap<Owner, Cell> cells = new ConcurrentHashMap<>();
+    private final AtomicReference<@Nullable Share> share = new AtomicReference<>();
+    private final AtomicReference<@Nullable Thread> asker = new AtomicReference<>();
+    /** Whether a thread is about to become the asker for its downgrade. Only the thread that has the lock sets it. */
+    private volatile boolean downgrades;
+    /** The number of the latest attempt whose share a writer has recalled. */
+    private final AtomicLong recalled = new AtomicLong();
+    /** When the last renewal was sent that Redis has answered. */
+    private volatile long renewedNanos;
+
+    /** When a try last began a look for writers. */
+    private final AtomicLong lookedNanos = new AtomicLong();
+
+    private volatile boolean closing;
+    /** The longest lease of all lock objects. */
+    private final AtomicLong longestMillis = new AtomicLong();
+    /** How many cells there may be until those of ended threads are looked for. */
+    private volatile int manyCells = FEW;
+
+    /** Makes a sharer without a share. Its id in Redis is that of the client. */
+    Sharer(String clientId, LockKeys keys, Losses losses, Holds holds) {
+        super(clientId, Sharer.class);
+        this.keys = keys;
+        this.losses = losses;
+        this.holds = holds;
+    }
+
+    /** The cell of a thread, which is the calling one. */
+    Cell cell(Owner caller) {
+        Cell known = cells.get(caller);
+        return known == null ? added(caller) : known;
+    }
+
+    private Cell added(Owner caller) {
+        Cell made = new Cell(caller);
+        cells.put(caller, made);
+        if (cells.size() > manyCells) {
+            cells.values().removeIf(cell -> cell.share() == null && !cell.owner.isAlive());
+            manyCells = Math.max(FEW, 2 * cells.size());
+        }
+        return made;
+    }
+
+    /** The cell of a thread; null if it has none yet. */
+    @Nullable
+    Cell known(Owner owner) {
+        return cells.get(owner);
+    }
+
+    Collection<Cell> cells() {
+        return cells.values();
+    }
+
+    /** Forgets the cell of a thread that has ended. */
+    void forget(Cell cell) {
+        cells.remove(cell.owner, cell);
+    }
+
+    /** The latest share, until its end is known; null if there is none. */
+    @Nullable
+    Share share() {
+        return share.get();
+    }
+
+    /**
+     * Enters the open share, for a thread that is outside, and returns it; null if there is none, or it is not valid.
+     * After null the caller calls {@link Shares#left}, since the share may have been closed with this thread inside.
+     */
+    @Nullable
+    Share enter(Cell cell, long now) {
+        Share open = share.get();
+        if (open == null || !open.isOpen() || !open.hold.isValid(now)) {
+            return null;
+        }
+        cell.enter(open, now);
+        // If the share does not admit the thread, leave it; if its loss came first, the thread counts as inside.
+        return open.admits() || !cell.leave(open) ? open : null;
+    }
+
+    /** Lets in a thread that waits, if there is an open share; returns whether the thread is inside. */
+    boolean letIn(Cell cell, long now) {
+        Share open = share.get();
+        if (open == null || !open.isOpen() || !open.hold.isValid(now) || !cell.letIn(open)) {
+            return !cell.isWaiting();
+        }
+        return open.admits() || !cell.waitsAgain(open);
+    }
+
+    /** Begins a share: lets in the calling thread, whose cell is given, and all others that wait. */
+    void begin(Cell asker, Share granted) {
+        // Let the calling thread in before others see the share: the share cannot end while it lets others in.
+        asker.letIn(granted);
+        share.set(granted);
+        for (Cell cell : cells.values()) {
+            if (cell.letIn(granted)) {
+                cell.owner.wake();
+            }
+        }
+    }
+
+    /** Wakes all threads that wait, so that each enters a share that is open again. */
+    private void wakeAll() {
+        for (Cell cell : cells.values()) {
+            if (cell.isWaiting()) {
+                cell.owner.wake();
+            }
+        }
+    }
+
+    /** Opens a share again that was closed since nobody seemed to use it. */
+    void reopenIdle(Share idle) {
+        if (idle.reopenIdle()) {
+            wakeAll();
+        }
+    }
+
+    /** Notes that a share has ended. Any thread may call this, any number of times. */
+    void ended(Hold hold) {
+        Share present = share.get();
+        if (present != null && present.isOf(hold)) {
+            share.compareAndSet(present, null);
+        }
+        wakeNext();
+    }
+
+    /** Begins the end of a closed share if nobody is inside; returns true for the one caller that has to end it. */
+    boolean beginsEnd(Share closed) {
+        int seen = closed.seen();
+        return !isUsed(closed) && closed.beginEnd(seen);
+    }
+
+    /** Returns true if a thread reads under the share. */
+    boolean isUsed(Share present) {
+        for (Cell cell : cells.values()) {
+            if (cell.isIn(present)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Makes the calling thread the asker for its downgrade, as soon as {@code superseded} has ended the attempt of
+     * another asker.
+     */
+    void beginsDowngrade(Runnable superseded) {
+        downgrades = true;
+        while (!asker.compareAndSet(null, Thread.currentThread())) {
+            superseded.run();
+            LockSupport.parkNanos(this, PAUSE_NANOS);
+        }
+        downgrades = false;
+    }
+
+    /** Makes the calling thread the asker; returns false if there is one, or a share that has not ended. */
+    boolean beginsAsking() {
+        if (downgrades || share.get() != null || !asker.compareAndSet(null, Thread.currentThread())) {
+            return false;
+        }
+        // Look again: another asker may have got a share just before.
+        if (share.get() != null) {
+            endsAsking();
+            return false;
+        }
+        return true;
+    }
+
+    /** Ends the calling thread's part as the asker; the next waiting thread asks, if there is still no share. */
+    void endsAsking() {
+        asker.set(null);
+        wakeNext();
+    }
+
+    /** Wakes one thread that waits: it asks Redis, if nobody does and there is no share. */
+    void wakeNext() {
+        for (Cell cell : cells.values()) {
+            if (cell.isWaiting()) {
+                Thread thread = cell.owner.thread();
+                if (thread != Thread.currentThread()) {
+                    LockSupport.unpark(thread);
+                    return;
+                }
+            }
+        }
+    }
+
+    /** Notes that a writer wants the lock that this client shares, or is about to share, by {@code attempt}. */
+    @Override
+    public void wanted(long attempt) {
+        recalled.accumulateAndGet(attempt, Math::max);
+    }
+
+    @Override
+    public void renewed(long attempt, boolean wanted, long sentNanos) {
+        if (wanted) {
+            wanted(attempt);
+        } else {
+            notWanted(attempt, sentNanos);
+        }
+        renewedNanos = sentNanos;
+    }
+
+    /** Opens the share again if the writer for which it was closed has left, and lets in who waits. */
+    private void notWanted(long attempt, long sentNanos) {
+        Share present = share.get();
+        if (present != null && present.hold.attempt == attempt && !closing && present.reopen(sentNanos)) {
+            recalled.compareAndSet(attempt, attempt - 1);
+            wakeAll();
+        }
+    }
+
+    /** When the last renewal was sent that Redis has answered. */
+    long renewedNanos() {
+        return renewedNanos;
+    }
+
+    /** Begins a look for writers, unless another thread has begun one since {@code sinceNanos}. */
+    boolean beginsLook(long sinceNanos, long now) {
+        long last = lookedNanos.get();
+        return last - sinceNanos < 0 && lookedNanos.compareAndSet(last, now);
+    }
+
+    /** Notes that the client is being closed, so that no share is opened again. */
+    void closes() {
+        closing = true;
+    }
+
+    boolean isRecalled(Share present) {
+        return recalled.get() >= present.hold.attempt;
+    }
+
+    /** Notes the lease of a lock object. */
+    void wantsLease(long millis) {
+        longestMillis.accumulateAndGet(millis, Math::max);
+    }
+
+    /** While threads read, a renewal asks for the lease that they want; else for the short one. */
+    @Override
+    public long leaseMillis(long renewedMillis) {
+        Share present = share.get();
+        return present != null && isUsed(present) ? Math.max(renewedMillis, longestMillis.get()) : renewedMillis;
+    }
+
+    @Override
+    public boolean isShared() {
+        return true;
+    }
+
+    @Override
+    public boolean givesWay() {
+        return true;
+    }
+
+    /** Ends all possessions under a share that was lost, and notifies the listeners of each. */
+    @Override
+    public FollowUp lost(Hold hold, LockLost.Reason reason) {
+        try {
+            Steps.forEach(cells.values(), cell -> tell(cell.lose(hold, reason)));
+        } finally {
+            ended(hold);
+        }
+        holds.forget(hold);
+        return FollowUp.DONE;
+    }
+
+    /** Notifies the listeners of a loss, unless that was done. */
+    void tell(@Nullable ReadHold loss) {
+        LockLost.Reason reason = loss == null ? null : loss.lossReason();
+        if (loss == null || reason == null || !loss.beginTelling()) {
+            return;
+        }
+        boolean done = false;
+        try {
+            losses.tell(loss.loss(reason), loss);
+            done = true;
+        } finally {
+            loss.endTelling(done);
+        }
+    }
+
+    @Override
+    public void rescued(Hold hold) {
+        ended(hold);
+    }
+
+    @Override
+    public @Nullable Held use(Hold hold) {
+        for (Cell cell : cells.values()) {
+            Share present = cell.share();
+            if (present != null && present.isOf(hold)) {
+                return cell.view(present, false);
+            }
+        }
+        return null;
+    }
+
+    @Override
+    public @Nullable Thread thread() {
+        return asker.get();
+    }
+
+    /** Wakes the asker. */
+    @Override
+    public void wake() {
+        Thread thread = asker.get();
+        if (thread != Thread.currentThread()) {
+            LockSupport.unpark(thread);
+        }
+    }
+
+    /** Returns true, since the client keeps a share for its threads, whichever of them are alive. */
+    @Override
+    public boolean isAlive() {
+        return true;
+    }
+
+    @Override
+    public String description() {
+        return "the readers of this client";
+    }
+}

@@ -1,0 +1,398 @@
+package io.github.redislocks.shared;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import io.github.redislocks.LockLost;
+import io.github.redislocks.concurrent.Clock;
+import io.github.redislocks.concurrent.MemoryEdge;
+import io.github.redislocks.concurrent.Shown;
+import io.github.redislocks.concurrent.Steps;
+import io.github.redislocks.engine.LockEngine;
+import io.github.redislocks.engine.Sync;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.health.MonitoredRedis;
+import io.github.redislocks.health.RedisAccess;
+import io.github.redislocks.health.UnavailableMessages;
+import io.github.redislocks.lease.Losses;
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owners;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
+import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.Downgrade;
+import io.github.redislocks.waiting.Handoff;
+import io.github.redislocks.waiting.WaitingParts;
+import io.github.redislocks.watchdog.Batch;
+import io.github.redislocks.watchdog.Task;
+import io.github.redislocks.watchdog.Watchdog;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sharers of a client. Makes the read lock objects. Ends a share that nobody uses any more, that a writer has
+ * recalled, or that stands in the way of a writer of this client.
+ */
+public final class Shares implements Task {
+
+    /** For how long a share lingers after its last reader. */
+    private static final long LINGER_NANOS = 1_000_000;
+    /** The longest time between two looks whether anybody reads under a share. */
+    private static final long MOST_PAUSE_NANOS = 128_000_000;
+    /** How long a thread that tries the write lock sleeps until it looks again whether the own share has ended. */
+    private static final long TRY_PAUSE_NANOS = 20_000;
+
+    final Clock clock;
+    final MonitoredRedis monitored;
+    final UnavailableMessages unavailable;
+    final Owners owners;
+    final Losses losses;
+    final Handoff handoff;
+    final EventNotifier events;
+    final Settings settings;
+    final Attempts attempts;
+    private final Holds holds;
+    private final Watchdog watchdog;
+    /** The sharers by the lock's key. An entry lasts as long as a lock object or a share refers to the sharer. */
+    private final Cache<String, Sharer> byLock =
+            Caffeine.newBuilder().executor(Runnable::run).weakValues().build();
+    /** Whether the client has ever had a sharer. Until then, no method looks into {@link #byLock}. */
+    private volatile boolean any;
+
+    private volatile boolean closed;
+
+    public Shares(RedisAccess access, WaitingParts parts, Owners owners, EventNotifier events) {
+        this.clock = access.clock();
+        this.settings = access.settings();
+        this.monitored = access.monitored();
+        this.unavailable = access.unavailable();
+        this.owners = owners;
+        this.losses = parts.losses();
+        this.handoff = parts.handoff();
+        this.holds = parts.holds();
+        this.attempts = parts.attempts();
+        this.watchdog = parts.watchdog();
+        this.events = events;
+    }
+
+    /** Makes the read lock of one lock object. */
+    public ShareLock lock(LockEngine engine, Sync writer, Settings own) {
+        any = true;
+        LockKeys keys = writer.keys();
+        // A share begins with a short lease, so that the client delays no writer for long if it is killed while the
+        // share is idle.
+        Settings idle = own.withLease(
+                Duration.ofMillis(Math.max(Settings.MIN_LEASE.toMillis(), Timing.claimMillis(own.leaseMillis()))));
+        Sharer sharer = byLock.get(keys.lock(), lock -> new Sharer(owners.clientId(), keys, losses, holds));
+        sharer.wantsLease(own.leaseMillis());
+        return new ShareLock(engine, writer, idle, this, sharer);
+    }
+
+    private @Nullable Sharer known(String lock) {
+        return any ? byLock.getIfPresent(lock) : null;
+    }
+
+    /** The downgrade of the calling thread, if it reads inside this hold, which is about to be released; else null. */
+    public @Nullable Downgrade byRelease(Hold hold) {
+        Sharer sharer = known(hold.lock());
+        Cell cell = sharer == null ? null : sharer.known(hold.owner);
+        return sharer == null || cell == null || cell.write() == null
+                ? null
+                : new Downgrading(this, sharer, cell, hold);
+    }
+
+    /** Makes the calling thread the asker, in place of a thread that asks now. */
+    void supersede(Sharer sharer) {
+        sharer.beginsDowngrade(() -> {
+            for (Attempt attempt : attempts.all()) {
+                if (attempt.owner.equals(sharer) && attempt.undecided()) {
+                    attempt.decide(new Attempt.Failure(new Superseded()));
+                }
+            }
+        });
+    }
+
+    /** Ends the attempt of an asker whose part a downgrade takes. No caller sees it. */
+    static final class Superseded extends RuntimeException {
+
+        private static final long serialVersionUID = 1;
+    }
+
+    /** Begins a share for the calling thread, the asker, and for all others that wait. */
+    void begin(Sharer sharer, Cell asker, Hold hold) {
+        boolean made = false;
+        Share share;
+        try {
+            share = new Share(hold, LINGER_NANOS);
+            made = true;
+        } finally {
+            if (!made) {
+                handoff.strand(hold);
+            }
+        }
+        sharer.begin(asker, share);
+        watchdog.wakeAt(hold.acquiredNanos + LINGER_NANOS);
+        // Look after the share is there for others to see: who recalls it, or closes the client, notes that first.
+        if (sharer.isRecalled(share) || closed) {
+            close(sharer, share);
+        }
+    }
+
+    private void close(Sharer sharer, Share share) {
+        share.close(clock.nanoTime());
+        left(sharer, share);
+    }
+
+    /** Ends a share if it is closed and nobody is inside. Call after every exit. */
+    void left(Sharer sharer, @Nullable Share share) {
+        if (share != null && !share.isOpen() && sharer.beginsEnd(share)) {
+            end(sharer, share.hold);
+        }
+    }
+
+    /** Ends a share in Redis, in the background. */
+    private void end(Sharer sharer, Hold hold) {
+        boolean sent = false;
+        try {
+            // Make what the readers did visible to the next writer, which may be a thread of another client here.
+            MemoryEdge.publish();
+            long until = hold.beginRelease(clock.nanoTime());
+            if (until == 0) {
+                losses.isValid(hold);
+                ended(sharer, hold, false);
+            } else {
+                handoff.release(hold, false, until, inGoodOrder -> ended(sharer, hold, inGoodOrder));
+            }
+            sent = true;
+        } finally {
+            if (!sent) {
+                handoff.strand(hold);
+            }
+        }
+    }
+
+    private void ended(Sharer sharer, Hold hold, boolean inGoodOrder) {
+        try {
+            if (!inGoodOrder) {
+                losses.ended(hold);
+            }
+            holds.remove(hold);
+        } finally {
+            sharer.ended(hold);
+        }
+    }
+
+    /** A writer waits for the lock, which this client shares, or is about to share, by {@code attempt}. */
+    public void byWaiter(String lock, long attempt) {
+        Sharer sharer = known(lock);
+        if (sharer != null) {
+            sharer.wanted(attempt);
+            Share share = sharer.share();
+            if (share != null && sharer.isRecalled(share)) {
+                close(sharer, share);
+            }
+        }
+    }
+
+    /** A writer of another client tries the lock. Ends the share if nobody uses it. */
+    public void byTry(String lock) {
+        Sharer sharer = known(lock);
+        Share share = sharer == null ? null : sharer.share();
+        if (sharer != null && share != null && !sharer.isUsed(share)) {
+            close(sharer, share);
+        }
+    }
+
+    /** As {@link io.github.redislocks.waiting.Wanted#byWriter}. */
+    public boolean byWriter(LockKeys keys, WaitLimit limit) {
+        Sharer sharer = known(keys.lock());
+        Share share = sharer == null ? null : sharer.share();
+        if (sharer == null || share == null) {
+            return true;
+        }
+        Cell cell = sharer.known(owners.caller());
+        if (cell != null && cell.share() != null) {
+            return refuse(keys, limit);
+        }
+        if (!limit.waits() && sharer.isUsed(share)) {
+            return false;
+        }
+        close(sharer, share);
+        if (!limit.waits()) {
+            awaitEnd(sharer, share, limit);
+        }
+        return true;
+    }
+
+    private static boolean refuse(LockKeys keys, WaitLimit limit) {
+        if (!limit.waits()) {
+            return false;
+        }
+        throw new IllegalMonitorStateException("The calling thread reads under the lock \"" + Shown.of(keys.name())
+                + "\" and wants to write: it would wait for itself. Unlock the read lock before you lock the write lock,"
+                + " and check then what you have read; or lock the write lock first, and the read lock inside it.");
+    }
+
+    /** Waits until a share of which nobody has more use has ended, so that a try finds the lock free. */
+    @SuppressWarnings("ReferenceEquality")
+    private void awaitEnd(Sharer sharer, Share share, WaitLimit limit) {
+        while (sharer.share() == share
+                && share.isEnding()
+                && limit.timeoutNanos(clock.nanoTime(), settings.commandTimeoutNanos()) > 0) {
+            LockSupport.parkNanos(sharer, TRY_PAUSE_NANOS);
+        }
+    }
+
+    /**
+     * Returns true if a writer has the lock or waits for it, as far as this client knows: a thread of the client waits
+     * for a share in Redis; or the share is closed, and a renewal since {@code beganNanos} has found a writer.
+     */
+    boolean isKnownToBeBusy(Sharer sharer, long beganNanos) {
+        Share share = sharer.share();
+        if (share != null) {
+            return !share.isOpen() && !share.isEnding() && isWriterThere(sharer, share, beganNanos);
+        }
+        for (Attempt attempt : attempts.all()) {
+            if (attempt.owner.equals(sharer) && attempt.position() != null) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Asks Redis whether the writer for which a share was closed still waits; false until Redis has answered. */
+    private boolean isWriterThere(Sharer sharer, Share share, long beganNanos) {
+        long since = Math.max(beganNanos, share.closedNanos());
+        if (sharer.renewedNanos() - since >= 0) {
+            return sharer.isRecalled(share);
+        }
+        if (sharer.beginsLook(since, clock.nanoTime())) {
+            share.hold.renewAt(since);
+            watchdog.wakeAt(0);
+        }
+        return false;
+    }
+
+    /** The number of read holds under one lock, of the threads of this client. */
+    int countReads(Sharer sharer) {
+        int count = 0;
+        Share share = sharer.share();
+        for (Cell cell : sharer.cells()) {
+            count += (share != null && cell.isIn(share)) || cell.write() != null ? cell.count() : 0;
+        }
+        return count;
+    }
+
+    /** The threads that wait for a share of the lock. */
+    public Collection<Thread> queuedThreads(LockKeys keys) {
+        List<Thread> threads = new ArrayList<>();
+        waiting().forEach((thread, at) -> {
+            if (at.lock().equals(keys.lock())) {
+                threads.add(thread);
+            }
+        });
+        return threads;
+    }
+
+    /** The threads that wait for a share, each with its lock. */
+    public Map<Thread, LockKeys> waiting() {
+        Map<Thread, LockKeys> waiting = new HashMap<>();
+        for (Sharer sharer : byLock.asMap().values()) {
+            for (Cell cell : sharer.cells()) {
+                Thread thread = cell.owner.thread();
+                if (cell.isWaiting() && thread != null) {
+                    waiting.put(thread, sharer.keys);
+                }
+            }
+        }
+        return waiting;
+    }
+
+    /** The sharers that have, or may still have, a share in Redis. */
+    private List<Sharer> all() {
+        return (any ? holds.all() : List.<Hold>of())
+                .stream()
+                        .filter(hold -> hold.owner instanceof Sharer)
+                        .map(hold -> (Sharer) hold.owner)
+                        .toList();
+    }
+
+    @Override
+    public long inspect(long now, long horizon, Batch due) {
+        if (!any) {
+            return Long.MAX_VALUE;
+        }
+        long[] next = {Long.MAX_VALUE};
+        Steps.forEach(all(), sharer -> next[0] = Math.min(next[0], inspect(sharer, now)));
+        return next[0];
+    }
+
+    private long inspect(Sharer sharer, long now) {
+        Share share = sharer.share();
+        if (share == null || !share.hold.isOpen()) {
+            return Long.MAX_VALUE;
+        }
+        if (now >= share.lookNanos()) {
+            boolean used = look(sharer, share, now);
+            if (!used && now - share.usedNanos() >= LINGER_NANOS) {
+                closeIfUnused(sharer, share);
+            }
+            share.lookAgain(now, LINGER_NANOS, MOST_PAUSE_NANOS);
+        }
+        if (share.isOpen() && sharer.isRecalled(share)) {
+            // A renewal has found the writer.
+            close(sharer, share);
+        }
+        // After an error, a closed share in which nobody is may not have been ended.
+        left(sharer, share);
+        return share.lookNanos();
+    }
+
+    /** Looks whether threads read under a share, and ends the possessions of threads that have ended. */
+    private boolean look(Sharer sharer, Share share, long now) {
+        boolean used = false;
+        for (Cell cell : sharer.cells()) {
+            share.used(cell.usedNanos());
+            if (cell.isIn(share) && cell.owner.isAlive()) {
+                used = true;
+            } else if (!cell.owner.isAlive()) {
+                sharer.tell(cell.lose(share.hold, LockLost.Reason.ABANDONED));
+                sharer.forget(cell);
+            }
+        }
+        if (used) {
+            share.used(now);
+        }
+        return used;
+    }
+
+    /** Ends a share that nobody seems to use. If a thread has entered meanwhile, opens the share again. */
+    private void closeIfUnused(Sharer sharer, Share share) {
+        if (!share.closeIdle()) {
+            return;
+        }
+        left(sharer, share);
+        sharer.reopenIdle(share);
+    }
+
+    /** Ends all shares: now if nobody is inside, else after the last one. From now on each share is closed at once. */
+    public void close() {
+        closed = true;
+        Steps.forEach(all(), sharer -> {
+            Share share = sharer.share();
+            sharer.closes();
+            if (share != null) {
+                close(sharer, share);
+            }
+        });
+    }
+}
