@@ -120,12 +120,16 @@ public final class LockInspection {
     /** Describes the hold of a lock in one line. */
     static String state(String lockName, Optional<Holder> holder, Optional<Duration> keptFor) {
         String state = holder.isPresent()
-                ? (holder.get().owner().isResidence() ? "kept by " : "held by ") + holder.get()
+                ? how(holder.get().owner()) + holder.get()
                 : keptFor.isPresent()
                         ? "released, but unavailable for another "
                                 + keptFor.get().toMillis() + " ms"
                         : "free";
         return "Lock \"" + Shown.of(lockName) + "\" " + state;
+    }
+
+    private static String how(LockOwner owner) {
+        return owner.isReaders() ? "read by " : owner.isResidence() ? "kept by " : "held by ";
     }
 
     /** Describes the lock: one line for the hold, for each entry of the queue, and for each Condition. */
@@ -180,12 +184,14 @@ public final class LockInspection {
             return owner;
         }
 
-        /** The hold count: the number of unlocks that are still due. */
+        /**
+         * The hold count: the number of unlocks that are still due. If readers are the owner, the number of clients.
+         */
         public int holds() {
             return holds;
         }
 
-        /** The fencing token of the hold. */
+        /** The fencing token of the hold; of readers, the token of the last writer. */
         public long token() {
             return token;
         }
@@ -195,7 +201,7 @@ public final class LockInspection {
          * time of the grant in µs, or a little more if the clock was set back. If the owner is a client that
          * {@link LockOwner#isResidence keeps} the lock for its threads, this is when the client acquired the lock. An
          * inspection by that client itself names the thread that holds the lock as the owner, and this is when the
-         * thread acquired the lock.
+         * thread acquired the lock. If readers are the owner, this is when the last writer acquired the lock.
          */
         public Instant since() {
             return since;
@@ -226,6 +232,10 @@ public final class LockInspection {
 
         @Override
         public String toString() {
+            if (owner.isReaders()) {
+                return (holds == 1 ? "one client" : holds + " clients") + ", token of the last writer " + token
+                        + ", lease " + remainingLease.toMillis() + " ms";
+            }
             String how = owner.isResidence()
                     ? " for its threads, since " + since
                     : holds == 1 ? ", once" : ", " + holds + " times";

@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An owner of a lock, or a waiter: a thread of some JVM, a {@link LockHandle}, or a client that keeps the lock for its
- * threads ({@link RedisLocksBuilder#residency}).
+ * An owner of a lock, or a waiter: a thread of some JVM, a {@link LockHandle}, a client that keeps the lock for its
+ * threads ({@link RedisLocksBuilder#residency}), or all clients that read together under a read-write lock.
  *
  * @since 0.1.0
  */
@@ -17,6 +17,7 @@ public final class LockOwner {
 
     private static final String HANDLE = "h";
     private static final String RESIDENCE = "r";
+    private static final String READERS = "readers";
     private static final Pattern FORM = Pattern.compile("(?s).*[^:]:[hr]?\\d{1,18}");
 
     private final String clientId;
@@ -36,11 +37,15 @@ public final class LockOwner {
 
     /**
      * Makes an owner from its text: {@code host:pid:random:7} is a thread, {@code host:pid:random:h7} a handle, and
-     * {@code host:pid:random:r7} a client that keeps the lock for its threads.
+     * {@code host:pid:random:r7} a client that keeps the lock for its threads; {@code readers} are all clients that
+     * read under a read-write lock.
      *
      * @throws IllegalArgumentException if the text has none of these forms
      */
     public static LockOwner parse(String text) {
+        if (text.equals(READERS)) {
+            return new LockOwner("", READERS, null);
+        }
         if (!FORM.matcher(text).matches()) {
             throw new IllegalArgumentException("\"" + Shown.of(text) + "\" is no owner of a lock. An owner has the"
                     + " form host:pid:random:thread or host:pid:random:h7. If this text is in the key of a lock,"
@@ -55,7 +60,7 @@ public final class LockOwner {
         return new LockOwner(clientId, id, Objects.requireNonNull(name, "name"));
     }
 
-    /** The id of the owner's client, as {@link Locks#clientId()} returns it. */
+    /** The id of the owner's client, as {@link Locks#clientId()} returns it; empty if readers are the owner. */
     public String clientId() {
         return clientId;
     }
@@ -70,12 +75,17 @@ public final class LockOwner {
      * {@link RedisLocksBuilder#residency residency}. Only that client knows whether one of its threads holds the lock.
      */
     public boolean isResidence() {
-        return id.startsWith(RESIDENCE);
+        return id.startsWith(RESIDENCE) && !isReaders();
+    }
+
+    /** Whether the owner stands for all clients that read under a read-write lock. It names no client. */
+    public boolean isReaders() {
+        return id.equals(READERS);
     }
 
     /** The {@code Thread.threadId()} of the owner; empty if the owner is no thread. */
     public OptionalLong threadId() {
-        return isHandle() || isResidence() ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(id));
+        return isHandle() || id.startsWith(RESIDENCE) ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(id));
     }
 
     /**
@@ -131,7 +141,7 @@ public final class LockOwner {
     /** The text of the owner in Redis, in one of the forms of {@link #parse}. */
     @Override
     public String toString() {
-        return clientId + ':' + id;
+        return isReaders() ? id : clientId + ':' + id;
     }
 
     /** The text of the owner, with the name of its thread if the name is known. */

@@ -90,7 +90,7 @@ public final class Inspections {
     }
 
     public static LockInspection of(String lockName, Reply reply) {
-        Optional<LockInspection.Holder> holder = reply.is("HELD")
+        Optional<LockInspection.Holder> holder = reply.is("HELD") || reply.is("SHARED")
                 ? Optional.of(LockInspection.Holder.of(
                         LockOwner.parse(reply.text(0)),
                         (int) reply.number(1),

@@ -168,7 +168,9 @@ public final class SlowWaits implements Task {
 
         private static String has(LockInspection seen) {
             if (seen.holder().isPresent()) {
-                return "it is held by " + seen.holder().get();
+                boolean read = seen.holder().get().owner().isReaders();
+                return (read ? "it is read by " : "it is held by ")
+                        + seen.holder().get();
             }
             return seen.keptFor().isPresent()
                     ? "it was released, but is unavailable for another "

@@ -34,6 +34,12 @@ final class InspectCommand extends CliCommand {
     private static String text(LockInspection seen) {
         Table table = new Table("lock", seen.lockName());
         seen.holder().ifPresent(holder -> {
+            if (holder.owner().isReaders()) {
+                table.add("read by", holder.holds() == 1 ? "one client" : holder.holds() + " clients");
+                table.add("lease", Times.show(holder.remainingLease()) + " left, if it is not renewed");
+                table.add("last writer", "token " + holder.token() + ", at " + holder.since());
+                return;
+            }
             boolean residence = holder.owner().isResidence();
             table.add(residence ? "kept by" : "held by", owner(holder.owner()));
             table.add("since", holder.since() + ", for " + Times.show(Duration.between(holder.since(), Instant.now())));
@@ -66,6 +72,9 @@ final class InspectCommand extends CliCommand {
 
     /** Describes an owner for people: client and process first, then the id. */
     static String owner(LockOwner owner) {
+        if (owner.isReaders()) {
+            return "readers";
+        }
         String what = owner.isResidence()
                 ? "a thread or none"
                 : owner.isHandle() ? "a handle" : "thread " + owner.threadId().orElse(0);

@@ -1,6 +1,7 @@
 package io.github.redislocks.cli;
 
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockOwner;
 import io.github.redislocks.LockSummary;
 import io.github.redislocks.RedisLocks;
 import java.io.PrintWriter;
@@ -57,7 +58,9 @@ final class ListCommand extends CliCommand {
                     lock.lockName(),
                     state(lock),
                     holder == null ? "" : holder.owner().toString(),
-                    holder == null ? "" : Times.show(Duration.between(holder.since(), Instant.now())),
+                    holder == null || holder.owner().isReaders()
+                            ? ""
+                            : Times.show(Duration.between(holder.since(), Instant.now())),
                     holder == null ? lock.keptFor().map(Times::show).orElse("") : Times.show(holder.remainingLease()),
                     holder == null || holder.owner().isResidence() ? "" : Integer.toString(holder.holds()),
                     Integer.toString(lock.queueLength()),
@@ -69,7 +72,8 @@ final class ListCommand extends CliCommand {
 
     private static String state(LockSummary lock) {
         if (lock.holder().isPresent()) {
-            return lock.holder().get().owner().isResidence() ? "resident" : "held";
+            LockOwner owner = lock.holder().get().owner();
+            return owner.isReaders() ? "read" : owner.isResidence() ? "resident" : "held";
         }
         return lock.keptFor().isPresent() ? "kept" : "free";
     }
@@ -87,8 +91,10 @@ final class ListCommand extends CliCommand {
     static Map<String, Object> holder(LockInspection.Holder holder) {
         Map<String, Object> fields = new TreeMap<>();
         fields.put("owner", holder.owner().toString());
-        fields.put("host", holder.owner().host());
-        fields.put("pid", holder.owner().pid());
+        if (!holder.owner().isReaders()) {
+            fields.put("host", holder.owner().host());
+            fields.put("pid", holder.owner().pid());
+        }
         holder.owner().clientName().ifPresent(name -> fields.put("client", name));
         fields.put("residence", holder.owner().isResidence());
         fields.put("holds", holder.holds());

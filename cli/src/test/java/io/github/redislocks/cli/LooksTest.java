@@ -8,6 +8,7 @@ import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReadLock;
 import io.github.redislocks.fixture.OwnServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -102,6 +103,23 @@ class LooksTest {
                 assertThat(json.out()).isASCII();
                 assertThat(JSON.std.mapFrom(json.out())).containsEntry("lock", name);
             }
+        }
+    }
+
+    @Test
+    void listAndInspect_whileClientsRead_sayHowMany() throws Exception {
+        RedisReadLock reader = locks.readWriteLock("read:1").readLock();
+        reader.lock();
+        try {
+            assertThat(run("list", "read:*").out().lines()).element(1).asString().startsWith("read:1  read   readers ");
+            assertThat(run("inspect", "read:1").out()).contains("read by", "one client", "last writer");
+            assertThat(JSON.std.mapFrom(run("inspect", "--json", "read:1").out()).get("holder"))
+                    .asInstanceOf(InstanceOfAssertFactories.MAP)
+                    .containsEntry("owner", "readers")
+                    .containsEntry("holds", 1)
+                    .doesNotContainKey("pid");
+        } finally {
+            reader.unlock();
         }
     }
 

@@ -6,6 +6,8 @@
 --          Condition's id, owner, age(µs) for each waiter in a Condition
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
+--@include count_shares
+
 local held = redis.call('hmget', KEYS[1], 'owner', 'holds', 'token', 'kept')
 local reply
 if held[1] then
@@ -13,10 +15,7 @@ if held[1] then
     local code = held[4] and 'KEPT' or 'HELD'
     if held[1] == 'readers' then
         code = 'SHARED'
-        for _, text in ipairs(redis.call('hgetall', KEYS[1])) do
-            local deadline = string.match(text, '^%d+ (%d+)$')
-            holds = holds + (deadline and tonumber(deadline) >= now and 1 or 0)
-        end
+        holds = shares(KEYS[1])
     end
     reply = {code, held[1], holds, token, redis.call('pttl', KEYS[1])}
 else

@@ -4,16 +4,24 @@
 -- KEYS     none
 -- ARGV     cursor, pattern of the keys
 -- returns  LISTED, then the next cursor, which is 0 at the end, the server's run id ('' if not reported), then for each
---          lock its key, owner, holds, token, pttl ('' and zeros if free), 1 if it is kept after a release, places in the queue,
+--          lock its key, owner, holds (of readers: shares), token, pttl ('' and zeros if free), 1 if it is kept after a release, places in the queue,
 --          waiters in Conditions
 local scanned = redis.call('scan', ARGV[1], 'match', ARGV[2], 'count', 25)
 local server = redis.pcall('info', 'server')
 local id = type(server) == 'string' and string.match(server, 'run_id:(%w+)') or ''
 local reply = {'LISTED', scanned[1], id}
 
+local time = redis.call('time')
+local now = time[1] * 1000000 + time[2]
+
+--@include count_shares
+
 local function report(lock)
     local held = redis.call('hmget', lock, 'owner', 'holds', 'token', 'kept')
     local holds = tonumber(held[2] or 0)
+    if held[1] == 'readers' then
+        holds = shares(lock)
+    end
     local token = tonumber(held[3] or 0)
     local lasts = held[1] and redis.call('pttl', lock) or 0
     local queue = redis.call('zcard', lock .. ':queue')
