@@ -10,6 +10,7 @@ import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.RedisReentrantReadWriteLock;
 import io.github.redislocks.fixture.ClusterServers;
 import io.github.redislocks.fixture.RedisServer;
 import java.io.IOException;
@@ -94,6 +95,27 @@ class AclTest {
 
                 admin.sendCommand(Command.ACL, "SETUSER", "locks", "+scan");
                 assertThat(locks.countLastTokens()).isEqualTo(1);
+            }
+        }
+    }
+
+    @Test
+    void readWriteLocks_needHgetallBesides() throws IOException {
+        List<String> rule = rule();
+        try (RedisServer server = RedisServer.start();
+                Jedis admin = server.client()) {
+            admin.sendCommand(Command.ACL, rule.subList(1, rule.size()).toArray(String[]::new));
+            try (RedisLocks locks = RedisLocks.connect(USER_URI + server.port())) {
+                RedisReentrantReadWriteLock lock = locks.readWriteLock("acl");
+                lock.writeLock().runWithLock(() -> {});
+                assertThatThrownBy(lock.readLock()::lock)
+                        .isInstanceOf(LockUnavailableException.class)
+                        .hasMessageContaining("docs/redis.md");
+
+                admin.sendCommand(Command.ACL, "SETUSER", "locks", "+hgetall");
+                lock.readLock().lock();
+                assertThat(locks.inspect("acl").holder()).isPresent();
+                lock.readLock().unlock();
             }
         }
     }

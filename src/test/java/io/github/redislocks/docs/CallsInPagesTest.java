@@ -35,6 +35,7 @@ class CallsInPagesTest {
             "reference.md",
             "handles.md",
             "residency.md",
+            "read-write.md",
             "fencing.md",
             "recipes.md",
             "redis.md",

@@ -1,0 +1,89 @@
+package io.github.redislocks.shared;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.WaitLimit;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Threads that enter a share while others close it. */
+class SharerTest {
+
+    private final LockKeys keys = LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job");
+    private final Sharer sharer = new Sharer("client", keys, null, null);
+    private final Share share = new Share(hold(), 0);
+    /** The cell of the thread that asked for the share, and lets the others in. */
+    private final Cell asker = cell(() -> {});
+
+    private boolean left;
+
+    private Hold hold() {
+        Attempt attempt = new Attempt(1, keys, sharer, new Attempt.Request(30_000, true, false), WaitLimit.endless());
+        return new Hold(attempt, new Attempt.Grant(1, false, Long.MAX_VALUE, 0, true), 0, 0, null);
+    }
+
+    /** A thread that does something when it is woken. */
+    private Cell cell(Runnable woken) {
+        return sharer.cell(new Owner("thread") {
+            @Override
+            public void wake() {
+                woken.run();
+            }
+        });
+    }
+
+    /** A recall, and the exit of the threads that are in already, end no share into which others are let. */
+    @Test
+    void begin_recalledWhileItLetsThreadsIn_isNotEndedUnderThem() {
+        asker.waits(0);
+        List<Cell> waiting = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            Cell cell = cell(this::closeAndLeave);
+            cell.waits(0);
+            waiting.add(cell);
+        }
+        sharer.begin(asker, share);
+        assertThat(asker.isIn(share)).isTrue();
+        for (Cell cell : waiting) {
+            assertThat(share.isEnding() && cell.isIn(share))
+                    .as("inside a share that ends")
+                    .isFalse();
+        }
+    }
+
+    /** A writer recalls the share, and all threads but the asker leave. */
+    private void closeAndLeave() {
+        if (!left) {
+            left = true;
+            if (sharer.share() != null) {
+                share.close(1);
+            }
+            sharer.cells().stream().filter(cell -> cell != asker).forEach(cell -> cell.leave(share));
+            sharer.beginsEnd(share);
+        }
+    }
+
+    @Test
+    void begin_allWhoWaited_areIn() {
+        Cell first = cell(() -> {});
+        Cell second = cell(() -> {});
+        asker.waits(0);
+        first.waits(0);
+        sharer.begin(asker, share);
+        assertThat(first.isIn(share)).isTrue();
+        assertThat(second.isOut()).isTrue();
+        assertThat(asker.leave(share)).isTrue();
+        assertThat(sharer.beginsEnd(share)).as("an open share ends").isFalse();
+        share.close(1);
+        assertThat(sharer.beginsEnd(share)).as("a used share ends").isFalse();
+        assertThat(first.leave(share)).isTrue();
+        assertThat(sharer.beginsEnd(share)).isTrue();
+        assertThat(sharer.beginsEnd(share)).as("ends twice").isFalse();
+    }
+}
