@@ -258,7 +258,7 @@ MayLapse(c) == Valid(c) /\ cl[c].left = 0
 Lapse(c) == MayLapse(c) /\ cl' = [cl EXCEPT ![c] = Idle(@)] /\ UNCHANGED <<srv, mail, stray, pushed, faults>>
 
 \* Another thread reads, without a request.
-\* @lua - @java Losses#isValid
+\* @lua - @java ShareLock#enterHere
 Enter(c) ==
     LET told == \E m \in mail : m.to = c /\ m.op = "recall" IN
     /\ Valid(c) /\ cl[c].left > 0 /\ More(c) /\ cl[c].in < 2 /\ (~cl[c].closed \/ Broken = "entersClosed")
@@ -266,15 +266,15 @@ Enter(c) ==
     /\ pushed' = (pushed \/ (Crowded(srv) /\ ~told /\ faults = Faults))
     /\ UNCHANGED <<srv, mail, stray, faults>>
 \* A thread that reads wants to read once more, inside.
-\* @lua - @java Losses#isValid
+\* @lua - @java ShareLock#enterHere
 WantAgain(c) ==
     /\ Valid(c) /\ cl[c].in > 0 /\ cl[c].again = 0
     /\ cl' = [cl EXCEPT ![c].again = 1] /\ UNCHANGED <<srv, mail, stray, pushed, faults>>
-\* @lua - @java Losses#isValid
+\* @lua - @java ShareLock#enterHere
 Again(c) ==
     /\ Valid(c) /\ cl[c].in > 0 /\ cl[c].again = 1 /\ (Broken = "reentryWaits" => ~cl[c].closed)
     /\ cl' = [cl EXCEPT ![c].again = 2] /\ UNCHANGED <<srv, mail, stray, pushed, faults>>
-\* @lua - @java Losses#isValid
+\* @lua - @java ShareLock#unlock
 Exit(c) ==
     /\ Valid(c) /\ cl[c].in > 0 /\ (cl[c].in = 1 => cl[c].again # 1)
     /\ cl' = [cl EXCEPT ![c].in = @ - 1, ![c].again = IF cl[c].in = 1 THEN 0 ELSE @]
