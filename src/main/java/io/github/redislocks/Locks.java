@@ -67,6 +67,18 @@ public interface Locks extends AutoCloseable {
     MultiLock multiLock(Collection<String> names, LockOptions options);
 
     /**
+     * Returns a pool of permits, of which at most {@code size} are held at a time, over all JVMs. Sends nothing to
+     * Redis.
+     *
+     * @param name 1 to 4096 bytes in UTF-8; any well-formed text
+     * @param size how many permits there are, 1 to 1,000; the same in all clients
+     * @throws IllegalArgumentException if the name or the size cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws UnsupportedOperationException on a quorum
+     */
+    Permits permits(String name, int size);
+
+    /**
      * Shows who holds the lock with the given name and who waits for it, over all JVMs. Asks Redis.
      *
      * @throws IllegalArgumentException if the name cannot work

@@ -181,6 +181,11 @@ public final class RedisLocks implements Locks {
     }
 
     @Override
+    public Permits permits(String name, int size) {
+        return new RedisPermits(client, client.pool(name, size));
+    }
+
+    @Override
     public LockInspection inspect(String name) {
         return client.inspect(name);
     }

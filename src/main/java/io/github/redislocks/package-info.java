@@ -20,6 +20,9 @@
  *   <tr><td>guard several things at once</td><td>{@link io.github.redislocks.MultiLock}</td></tr>
  *   <tr><td>hold a lock by an object that belongs to no thread</td>
  *     <td>{@link io.github.redislocks.LeasedLock#acquire()}, which returns a {@link io.github.redislocks.Handle}</td></tr>
+ *   <tr><td>let at most n do something at a time</td>
+ *     <td>{@link io.github.redislocks.Permits}, whose holds are a {@link io.github.redislocks.PermitHandle}; who has
+ *     which permits is in a {@link io.github.redislocks.PermitsInspection}</td></tr>
  *   <tr><td>set lease, fairness or residency of one lock</td><td>{@link io.github.redislocks.LockOptions}</td></tr>
  *   <tr><td>write code that a test or a framework can give other locks</td>
  *     <td>{@link io.github.redislocks.Locks} and {@link io.github.redislocks.FencedLock}</td></tr>

@@ -224,7 +224,7 @@ class QuorumPortTest {
         InMemoryRedis server = new InMemoryRedis(() -> there);
         InMemoryRedis face = server.another();
         HeldCalls held = face.hold(call -> true);
-        Call check = Scripts.check("redis-locks:quorum", "mailbox");
+        Call check = Inspections.check("redis-locks:quorum", "mailbox");
         QuorumNode node = new QuorumNode(
                 0,
                 new QuorumServer(face, "redis-locks:quorum", 0, 0, new ConcurrentHashMap<>()),
@@ -349,7 +349,7 @@ class QuorumPortTest {
         same.down(true);
         InMemoryRedis other = masters.get(0).another();
         quorum = new Quorum(List.of(other, one, same), Settings.DEFAULTS, 0);
-        Call check = Scripts.check("redis-locks:quorum", "mailbox");
+        Call check = Inspections.check("redis-locks:quorum", "mailbox");
         assertThat(quorum.run(check, SECOND).code()).isEqualTo("CHECKED");
         same.down(false);
         await().atMost(SOON).ignoreExceptions().until(() -> {

@@ -6,7 +6,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
@@ -46,7 +46,7 @@ final class OnTwin {
     static final class Still {
         static final InMemoryRedis SERVER = new InMemoryRedis(() -> 1_790_000_000_000_000L);
         private static final Reply CHECKED =
-                SERVER.run(Scripts.check(Settings.DEFAULT_KEY_PREFIX, "redis-locks:mailbox:check"), 1_000_000_000);
+                SERVER.run(Inspections.check(Settings.DEFAULT_KEY_PREFIX, "redis-locks:mailbox:check"), 1_000_000_000);
 
         private Still() {}
 

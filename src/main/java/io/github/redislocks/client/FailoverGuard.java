@@ -16,7 +16,6 @@ import io.github.redislocks.redis.Remedy;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.script.Inspections;
-import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
@@ -287,7 +286,7 @@ public final class FailoverGuard {
     }
 
     private Call check() {
-        return Scripts.check(settings.keyPrefix(), mailbox);
+        return Inspections.check(settings.keyPrefix(), mailbox);
     }
 
     private static void warn(ServerRequirements server) {

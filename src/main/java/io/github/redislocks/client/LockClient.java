@@ -36,6 +36,7 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owners;
+import io.github.redislocks.state.PermitPool;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
@@ -306,6 +307,19 @@ public final class LockClient {
             parts.add(lock(name, fair, name.equals(sorted.last()) ? ofPart : ofPart.renewed()));
         }
         return new SeveralLocks(parts, own, engine, together);
+    }
+
+    /** Makes a pool of permits. */
+    public PermitPool pool(String name, int size) {
+        attempts.checkOpen();
+        engine.checkLines("permits");
+        renewals.isInUse(settings.leaseMillis());
+        return new PermitPool(LockKeys.ofPermits(settings.keyPrefix(), name), size);
+    }
+
+    /** Makes the {@link Sync} of a pool of permits. */
+    public Sync permits(PermitPool pool) {
+        return Sync.ofPermits(engine, pool.keys(), settings.withResidency(Duration.ZERO));
     }
 
     /** Makes the Condition of a lock that has the given id. */

@@ -1,6 +1,7 @@
 package io.github.redislocks.client;
 
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.PermitsInspection;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
@@ -12,11 +13,13 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.residency.Residences;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Inspections;
+import io.github.redislocks.script.PermitScripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
+import io.github.redislocks.state.PermitPool;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.WaitingParts;
@@ -54,6 +57,17 @@ public final class LockQueries {
     public LockInspection inspect(LockKeys keys) {
         Reply reply = look(keys, Inspections.inspect(keys));
         return new LocalThreads(keys, holds.all(), attempts.all(), residences).addTo(read(keys, reply));
+    }
+
+    /** Returns who has permits of a pool, and who waits for some. */
+    public PermitsInspection inspect(PermitPool pool) {
+        return PermitScripts.inspection(pool, look(pool.keys(), PermitScripts.show(pool.keys())));
+    }
+
+    /** Sets how many permits there are; returns how many there were. */
+    public int resize(PermitPool pool, int size) {
+        Reply reply = ask(pool.keys(), PermitScripts.resize(pool.keys(), size), UnavailableMessages.Operation.RESIZING);
+        return reply.number(0) == 0 ? pool.size() : (int) reply.number(0);
     }
 
     private LockInspection read(LockKeys keys, Reply reply) {

@@ -31,6 +31,14 @@ public class Sync extends LockObject {
         checkLease();
     }
 
+    /** Makes the {@code Sync} of the permits with the given keys. */
+    public static Sync ofPermits(LockEngine engine, LockKeys keys, Settings own) {
+        Sync permits = new Sync(engine, keys, true, own);
+        // The short scripts are for locks.
+        permits.crowded = true;
+        return permits;
+    }
+
     /** The calling thread's own hold in Redis, valid or lost; null if there is none. */
     public final @Nullable Hold hold() {
         return engine.entries.hold(this);

@@ -7,6 +7,7 @@ import io.github.redislocks.actions.EarlyNews;
 import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.state.HandleOwner;
+import io.github.redislocks.state.PermitPool;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -29,6 +30,12 @@ abstract class RedisHandle implements Handle, EarlyNews {
         // The owner has only a weak reference to this handle, so that the client notices when the user has dropped the
         // handle.
         this.owner = client.owners.handle(this, news.first::complete);
+    }
+
+    /** Makes the handle of some permits. */
+    RedisHandle(LockClient client, PermitPool pool, int wanted) {
+        this.client = client;
+        this.owner = client.owners.permits(this, news.first::complete, pool, wanted);
     }
 
     /** Whether all holds of the handle are valid now. */

@@ -7,6 +7,7 @@ import io.github.redislocks.engine.AsyncAcquisitions;
 import io.github.redislocks.engine.Sync;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.PermitPool;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.util.Objects;
@@ -17,7 +18,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The handle of one lock. Thread-safe. */
-public final class RedisLockHandle extends RedisHandle implements LockHandle {
+public class RedisLockHandle extends RedisHandle implements LockHandle {
 
     private final Sync sync;
     /** Null until the lock is acquired. Before that, only the acquiring call has this handle. */
@@ -26,6 +27,12 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
     public RedisLockHandle(LockClient client, Sync sync) {
         super(client);
         this.sync = sync;
+    }
+
+    /** Makes the handle of some permits. */
+    RedisLockHandle(LockClient client, PermitPool pool, int wanted) {
+        super(client, pool, wanted);
+        this.sync = client.permits(pool);
     }
 
     public Sync sync() {
@@ -132,8 +139,11 @@ public final class RedisLockHandle extends RedisHandle implements LockHandle {
     /** Describes the lock: its name, whether it is held, and the token. Sends no request. */
     @Override
     public String toString() {
+        return "LockHandle " + Shown.of(name()) + '[' + describe() + ']';
+    }
+
+    final String describe() {
         String state = isEnded() ? "released" : isValid() ? "held" : "lost: " + hold().lossReason();
-        return "LockHandle " + Shown.of(name()) + '[' + handleOwner().description() + ", token " + hold().token + ", "
-                + state + ']';
+        return handleOwner().description() + ", token " + hold().token + ", " + state;
     }
 }

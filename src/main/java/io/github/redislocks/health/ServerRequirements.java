@@ -5,7 +5,6 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Inspections;
-import io.github.redislocks.script.Scripts;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -35,7 +34,7 @@ public final class ServerRequirements {
     private final String command;
     private final String refusal;
 
-    /** Reads the reply to {@link Scripts#check}. */
+    /** Reads the reply to {@link Inspections#check}. */
     public ServerRequirements(String address, Reply answer) {
         this.address = address;
         this.answer = answer;

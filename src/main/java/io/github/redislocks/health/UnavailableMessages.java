@@ -29,6 +29,7 @@ public final class UnavailableMessages {
                 "was released by await() and not acquired again",
                 "The thread does not hold it any more; do not unlock it."),
         SIGNAL("was not signalled", "The calling thread still holds it; the signal may have been given."),
+        RESIZING("was not given another size", "The size may have changed: ask size() when Redis is back."),
         INSPECTION("could not be looked at", "Nothing has changed."),
         FORCE("was not forced open", "It may have been: ask isLocked() when Redis is back.");
 

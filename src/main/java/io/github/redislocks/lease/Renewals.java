@@ -8,6 +8,7 @@ import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
+import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.Batch;
@@ -298,6 +299,7 @@ public final class Renewals implements Task {
 
     private boolean isForBatch(Hold hold, long now) {
         return redis.hasOneSlot()
+                && !LockKeys.arePermits(hold.lock())
                 && hold.isRenewed()
                 && !hold.owner.isShared()
                 && hold.renewedMillis() == settings.leaseMillis()

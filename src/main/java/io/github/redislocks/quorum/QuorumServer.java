@@ -7,7 +7,7 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.ServerTime;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.state.LockKeys;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.locks.ReentrantLock;
@@ -102,7 +102,7 @@ public final class QuorumServer {
         this.redis = redis;
         this.keyPrefix = keyPrefix;
         this.mailbox = LockKeys.mailbox(keyPrefix, "check");
-        this.check = Scripts.check(keyPrefix, mailbox);
+        this.check = Inspections.check(keyPrefix, mailbox);
         this.restartDelayMillis = restartDelayMillis;
         this.leaseMillis = leaseMillis;
         this.known = known;

@@ -3,7 +3,9 @@ package io.github.redislocks.script;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.PermitOwner;
 import io.github.redislocks.state.Timing;
+import java.util.stream.Collectors;
 
 /**
  * The typed reply of a script, and the methods that read the replies. In a reply to an acquisition, "the attempt" is
@@ -16,13 +18,19 @@ public sealed interface Answer {
      * The attempt has the lock.
      *
      * @param recalled whether the attempt has a share of the lock while a writer waits in line
+     * @param numbers the numbers of the permits that it has, separated by blanks; empty for a lock
      */
-    record Granted(long token, boolean previousLost, boolean recalled) implements Answer {
+    record Granted(long token, boolean previousLost, boolean recalled, String numbers) implements Answer {
+
+        /** The grant of a lock. */
+        public Granted(long token, boolean previousLost, boolean recalled) {
+            this(token, previousLost, recalled, "");
+        }
 
         /** The grant for the attempt's whole lease. The lease counts from the sending of the request. */
         public Attempt.Grant of(Attempt attempt, long sentNanos, long turnStartNanos) {
             long deadline = sentNanos + Timing.validityNanos(attempt.leaseMillis);
-            return new Attempt.Grant(token, previousLost, deadline, turnStartNanos, true);
+            return new Attempt.Grant(token, previousLost, deadline, turnStartNanos, true, numbers);
         }
 
         /**
@@ -31,7 +39,7 @@ public sealed interface Answer {
          */
         public Attempt.Grant claimOf(Attempt attempt, long sentNanos, long turnStartNanos) {
             long deadline = sentNanos + Timing.validityNanos(Timing.claimMillis(attempt.leaseMillis));
-            return new Attempt.Grant(token, previousLost, deadline, turnStartNanos, false);
+            return new Attempt.Grant(token, previousLost, deadline, turnStartNanos, false, numbers);
         }
     }
 
@@ -59,6 +67,16 @@ public sealed interface Answer {
 
     /** Another owner has the lock at {@code index}, of several locks that were asked for. */
     record OneBusy(int index) implements Answer {}
+
+    /** There are {@code size} permits: fewer than the attempt wants, or another number than it named. */
+    record OtherSize(int size) implements Answer {
+
+        /** The failure of the attempt that asked. */
+        public Attempt.Failure failureOf(Attempt attempt) {
+            PermitOwner owner = (PermitOwner) attempt.owner;
+            return new Attempt.Failure(owner.pool().refused(owner.count, size));
+        }
+    }
 
     /** The replies that carry no values. */
     enum Word implements Answer {
@@ -153,6 +171,7 @@ public sealed interface Answer {
             case "QUEUED" -> new Queued(reply.number(0), reply.number(1));
             case "WAITING" -> reply.values().isEmpty() ? Word.OTHER : new Waiting(reply.number(0));
             case "FREED" -> new Freed(reply.values().contains(1L));
+            case "SIZE" -> new OtherSize(Math.toIntExact(reply.number(0)));
             case "KEPT" -> Word.KEPT;
             case "BUSY" -> Word.BUSY;
             case "RESIDENT" -> Word.RESIDENT;
@@ -167,5 +186,17 @@ public sealed interface Answer {
 
     private static Granted granted(Reply reply) {
         return new Granted(reply.number(0), reply.number(1) == 1, reply.values().size() > 3 && reply.number(3) == 1);
+    }
+
+    /**
+     * Reads the reply to a request of an attempt: as {@link #of}, and for permits with the numbers that follow the
+     * time.
+     */
+    static Answer to(Attempt attempt, Reply reply) {
+        if (!attempt.keys.arePermits() || !reply.is("OK")) {
+            return of(reply);
+        }
+        String numbers = reply.values().stream().skip(3).map(Object::toString).collect(Collectors.joining(" "));
+        return new Granted(reply.number(0), reply.number(1) == 1, false, numbers);
     }
 }

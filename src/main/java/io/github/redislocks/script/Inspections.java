@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 /** Makes the calls that look at locks, also at those of other clients, and reads the replies. */
 public final class Inspections {
 
+    private static final Script CHECK = script("check");
     private static final Script LOCKED = script("locked");
     private static final Script INSPECT = script("inspect");
     private static final Script FORCE = script("force");
@@ -54,6 +55,11 @@ public final class Inspections {
         return IntStream.range(0, SLOTS_CHECKED)
                 .mapToObj(number -> locked(LockKeys.ofNobody(keyPrefix, number)))
                 .toList();
+    }
+
+    /** Asks a new server for its properties, its permissions and its time. */
+    public static Call check(String keyPrefix, String mailbox) {
+        return new Call(Request.Plain.CHECK, CHECK, LockKeys.ofNobody(keyPrefix).all(), List.of(mailbox));
     }
 
     /** Ends a hold that {@link #locked} found. */

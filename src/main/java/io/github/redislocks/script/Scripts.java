@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Scripts {
 
-    private static final Script CHECK = script("check");
     private static final Script TAKE = script("take");
     private static final Script FREE = script("free");
     private static final Script ACQUIRE = script("acquire");
@@ -66,11 +65,6 @@ public final class Scripts {
         return Script.load(Scripts.class, name);
     }
 
-    /** Asks a new server for its properties, its permissions and its time. */
-    public static Call check(String keyPrefix, String mailbox) {
-        return new Call(Request.Plain.CHECK, CHECK, LockKeys.ofNobody(keyPrefix).all(), List.of(mailbox));
-    }
-
     /**
      * Takes the lock if it is free and nobody waits; a shorter script with fewer arguments than {@link #acquire}.
      *
@@ -109,6 +103,9 @@ public final class Scripts {
         if (attempt.owner.isShared()) {
             return ShareScripts.share(attempt, notAfter, takePlace, false);
         }
+        if (attempt.keys.arePermits()) {
+            return PermitScripts.acquire(attempt, notAfter, takePlace);
+        }
         String mode = attempt.fair ? "queue" : "barge";
         return acquire(attempt, takePlace, lastLostAttempt, mode).dated(3, notAfter);
     }
@@ -138,6 +135,9 @@ public final class Scripts {
         if (attempt.owner.isShared()) {
             return ShareScripts.share(attempt, notAfter, false, true);
         }
+        if (attempt.keys.arePermits()) {
+            return PermitScripts.acquire(attempt, notAfter, false);
+        }
         String mode = attempt.fair ? "queue " + TRY : TRY;
         return acquire(attempt, false, lastLostAttempt, mode).dated(3, notAfter);
     }
@@ -145,6 +145,9 @@ public final class Scripts {
     public static Call heartbeat(Attempt attempt, Call.NotAfter notAfter) {
         if (attempt.owner.isShared()) {
             return ShareScripts.heartbeat(attempt, notAfter);
+        }
+        if (attempt.keys.arePermits()) {
+            return PermitScripts.heartbeat(attempt, notAfter);
         }
         Request request = new Request.Heartbeat(attempt.owner.id, attempt.number, claim(attempt));
         return place(request, HEARTBEAT, attempt, notAfter);
@@ -230,6 +233,9 @@ public final class Scripts {
         if (hold.owner.isShared()) {
             return ShareScripts.renew(hold.keys(), hold.owner.id, hold.attempt, leaseMillis);
         }
+        if (LockKeys.arePermits(hold.lock())) {
+            return PermitScripts.renew(hold.keys(), hold.owner.id, hold.attempt, leaseMillis);
+        }
         return new Call(
                 new Request.Renew(hold.owner.id, hold.attempt, leaseMillis),
                 RENEW,
@@ -261,6 +267,9 @@ public final class Scripts {
     public static Call confirm(Attempt attempt) {
         if (attempt.owner.isShared()) {
             return ShareScripts.renew(attempt.keys, attempt.owner.id, attempt.number, attempt.leaseMillis);
+        }
+        if (attempt.keys.arePermits()) {
+            return PermitScripts.renew(attempt.keys, attempt.owner.id, attempt.number, attempt.leaseMillis);
         }
         return new Call(
                 new Request.Renew(attempt.owner.id, attempt.number, attempt.leaseMillis),
@@ -304,6 +313,9 @@ public final class Scripts {
     public static Call release(Hold hold, boolean keep, boolean takePlace) {
         if (hold.owner.isShared()) {
             return ShareScripts.unshare(hold.keys(), hold.owner.id, hold.attempt, hold.successor());
+        }
+        if (LockKeys.arePermits(hold.lock())) {
+            return PermitScripts.release(hold.keys(), hold.owner.id, hold.attempt);
         }
         String attempt = Long.toString(hold.attempt);
         Attempt successor = hold.successor();
@@ -349,6 +361,9 @@ public final class Scripts {
         if (released.keptMillis() > 0) {
             return releaseAfter(released.keys(), released.ownerId(), released.attempt(), released.keptMillis());
         }
+        if (released.keys().arePermits()) {
+            return PermitScripts.release(released.keys(), released.ownerId(), released.attempt());
+        }
         String attempt = Long.toString(released.attempt());
         return new Call(
                 new Request.Release(released.ownerId(), released.attempt()),
@@ -382,6 +397,9 @@ public final class Scripts {
     }
 
     private static Call leave(LockKeys keys, Owner owner, Request.Leave leave, List<String> next) {
+        if (keys.arePermits()) {
+            return PermitScripts.leave(keys, owner.id, leave.attempt(), leave.returned());
+        }
         List<String> args =
                 new ArrayList<>(List.of(owner.id, Long.toString(leave.attempt()), leave.returned() ? "1" : "0", DATED));
         args.addAll(next);
@@ -404,6 +422,9 @@ public final class Scripts {
         if (hold.owner.isShared()) {
             // A lease that raises no deadline.
             return ShareScripts.renew(hold.keys(), hold.owner.id, hold.attempt, 1);
+        }
+        if (LockKeys.arePermits(hold.lock())) {
+            return PermitScripts.renew(hold.keys(), hold.owner.id, hold.attempt, 0);
         }
         return new Call(
                 Request.Plain.HELD, HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));

@@ -43,9 +43,27 @@ public final class Attempt extends Footprint {
      *     its deadline is still to be computed
      * @param turnStartNanos when the client got the lock
      * @param confirmed whether Redis has already given the wanted lease, not only a claim
+     * @param numbers the numbers of the permits that were granted, separated by blanks; empty for a lock
      */
-    public record Grant(long token, boolean previousLost, long deadlineNanos, long turnStartNanos, boolean confirmed)
-            implements Verdict {}
+    public record Grant(
+            long token,
+            boolean previousLost,
+            long deadlineNanos,
+            long turnStartNanos,
+            boolean confirmed,
+            String numbers)
+            implements Verdict {
+
+        /** The grant of a lock. */
+        public Grant(long token, boolean previousLost, long deadlineNanos, long turnStartNanos, boolean confirmed) {
+            this(token, previousLost, deadlineNanos, turnStartNanos, confirmed, "");
+        }
+
+        /** The same grant with another deadline. */
+        public Grant until(long nanos, boolean isConfirmed) {
+            return new Grant(token, previousLost, nanos, turnStartNanos, isConfirmed, numbers);
+        }
+    }
 
     /** The attempt cannot go on: the client is closed, or Redis has been away for too long. */
     public record Failure(RuntimeException exception) implements Verdict {

@@ -69,6 +69,21 @@ public record LockKeys(String lock) {
         return new LockKeys(prefix + ":{" + tag + "}");
     }
 
+    /** The keys of a pool of permits. */
+    public static LockKeys ofPermits(String prefix, String name) {
+        return new LockKeys(of(prefix, name).lock() + ":permits");
+    }
+
+    /** Whether these are the keys of a pool of permits. */
+    public boolean arePermits() {
+        return arePermits(lock);
+    }
+
+    /** Whether this is the key of a pool of permits. */
+    public static boolean arePermits(String lock) {
+        return lock.charAt(lock.length() - 1) != '}';
+    }
+
     /** The SCAN pattern for the fence keys of all locks. */
     public static String fences(String prefix) {
         return new LockKeys(GLOB.matcher(prefix).replaceAll("\\\\$0") + ":{*}").fence();
@@ -107,7 +122,7 @@ public record LockKeys(String lock) {
 
     /** The lock's name as the user wrote it. */
     public String name() {
-        return decode(lock.substring(lock.indexOf('{') + 1, lock.length() - 1));
+        return decode(lock.substring(lock.indexOf('{') + 1, lock.indexOf('}')));
     }
 
     /** The keys lock, queue, waiters, fence, conditions and shares, in the order that the scripts expect. */

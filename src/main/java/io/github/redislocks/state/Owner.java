@@ -103,6 +103,9 @@ public class Owner {
     /** Called before the hold is made; {@code found} says whether others may wait in Redis for the lock. */
     public void foundOthers(boolean found) {}
 
+    /** Called before the hold is made, with what the grant of {@link Attempt.Grant#numbers} permits says. */
+    public void granted(String numbers) {}
+
     /** The owner in words for logs and messages. */
     public String description() {
         Thread thread = thread();

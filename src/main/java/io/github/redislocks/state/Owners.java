@@ -37,6 +37,11 @@ public final class Owners {
         return new HandleOwner(clientId, handles.incrementAndGet(), handle, onLost);
     }
 
+    /** Makes a handle the owner of permits, as {@link #handle} does. */
+    public PermitOwner permits(Object handle, Consumer<LockLost> onLost, PermitPool pool, int wanted) {
+        return new PermitOwner(clientId, handles.incrementAndGet(), handle, onLost, pool, wanted);
+    }
+
     /** The id of the calling thread in Redis. */
     public String owner() {
         return caller().id;

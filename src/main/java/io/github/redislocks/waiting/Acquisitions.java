@@ -126,7 +126,7 @@ public final class Acquisitions {
         private OfLock(Attempt attempt, WaitLimit limit, @Nullable Hold lost, boolean fastPath) {
             super(attempt, settlements.of(attempt, limit, lost));
             this.limit = limit;
-            this.fastPath = fastPath;
+            this.fastPath = fastPath && !attempt.keys.arePermits();
         }
 
         /** Whether no other owner held or wanted the lock. The next acquisition will then probably find the same. */
@@ -271,7 +271,7 @@ public final class Acquisitions {
         @Override
         protected boolean answered(Reply reply, ServerTimes.Date notAfter, long sent) {
             attempt.answered(reply, notAfter);
-            Answer answer = fastPath ? Answer.ofTake(reply) : Answer.of(reply);
+            Answer answer = fastPath ? Answer.ofTake(reply) : Answer.to(attempt, reply);
             if (answer != Answer.Word.LATE) {
                 failure = null;
             }
@@ -288,6 +288,8 @@ public final class Acquisitions {
                 state = Step.after(state, Step.Event.QUEUED, limit.waits());
                 attempt.queued(sent, queued.lastToken(), queued.holderMillis());
                 watchdog.wakeAt(attempt.nextHeartbeatNanos());
+            } else if (answer instanceof Answer.OtherSize present) {
+                attempt.decide(present.failureOf(attempt));
             } else if (answer == Answer.Word.LINE) {
                 fastPath = false;
                 state = Step.after(state, Step.Event.LINE, limit.waits());

@@ -160,13 +160,15 @@ public final class Heartbeats implements Task {
         public void answered(Reply reply, long sentNanos) {
             attempt.answered(reply, notAfter);
             attempt.endHeartbeat();
-            Answer answer = Answer.of(reply);
+            Answer answer = Answer.to(attempt, reply);
             if (answer instanceof Answer.Granted granted && granted(granted, sentNanos)) {
                 return;
             }
             if (answer instanceof Answer.Queued queued) {
                 attempt.queued(sentNanos, queued.lastToken(), queued.holderMillis());
                 attempt.leftCondition();
+            } else if (answer instanceof Answer.OtherSize present) {
+                attempt.decide(present.failureOf(attempt));
             } else if (answer instanceof Answer.Waiting waiting) {
                 attempt.queued(sentNanos, waiting.lastToken(), -1);
             } else if (answer instanceof Answer.Word && answer != Answer.Word.LATE) {

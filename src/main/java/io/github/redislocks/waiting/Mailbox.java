@@ -268,7 +268,9 @@ public final class Mailbox implements Ping {
         } else if (token == 0) {
             messages.doubted(attempt);
         } else {
-            attempt.decide(new Attempt.Grant(token, parts[2].equals("1"), 0, heardNanos, false));
+            String[] lostAndNumbers = parts[2].split(" ", 2);
+            String numbers = lostAndNumbers.length > 1 ? lostAndNumbers[1] : "";
+            attempt.decide(new Attempt.Grant(token, lostAndNumbers[0].equals("1"), 0, heardNanos, false, numbers));
         }
     }
 

@@ -212,7 +212,7 @@ public final class Settlements {
         private Attempt.Grant confirmed(Attempt.Grant grant, Reply reply, long sent) {
             unconfirmed = null;
             long deadline = Answer.isKept(reply) ? sent + Timing.validityNanos(attempt.leaseMillis) : sent;
-            return new Attempt.Grant(grant.token(), grant.previousLost(), deadline, grant.turnStartNanos(), true);
+            return grant.until(deadline, true);
         }
 
         private void notConfirmed(RedisException e) {
@@ -286,6 +286,7 @@ public final class Settlements {
             Hold hold = attempt.maxHoldMillis == 0
                     ? new Hold(attempt, dated, now, renewal, below)
                     : new LimitedHold(attempt, dated, now, renewal, below);
+            attempt.owner.granted(dated.numbers());
             made = hold;
             // Let the attempt refer to its hold only if the hold is in doubt. A hold refers to its successor, which is
             // an attempt: if every attempt referred to its hold, a chain of holds would stay in memory.
@@ -327,8 +328,7 @@ public final class Settlements {
             long deadline = position == null || grant.token() <= position.lastToken()
                     ? 0
                     : position.sentNanos() + Timing.validityNanos(Timing.claimMillis(attempt.leaseMillis));
-            return new Attempt.Grant(
-                    grant.token(), grant.previousLost(), deadline, grant.turnStartNanos(), grant.confirmed());
+            return grant.until(deadline, grant.confirmed());
         }
     }
 }

@@ -59,6 +59,7 @@ final class FastTests {
                 selectMethod(CORE + "ToldScriptTest#release_onTheTwin_doesAsTheServerThatItImitates"),
                 selectClass(SCRIPT + "LineScriptTest"),
                 selectClass(SCRIPT + "ShareScriptTest"),
+                selectClass(SCRIPT + "PermitsScriptTest"),
                 selectClass(SCRIPT + "LineModelTest"));
     }
 

@@ -6,6 +6,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Owner;
 import java.util.List;
@@ -16,7 +17,7 @@ class QuorumPollTest extends ThreeMasters {
 
     private static final Reply YOUNG = new Reply("YOUNG", List.of(1_000L, 1L));
 
-    private final Call check = Scripts.check("redis-locks:quorum", "mailbox");
+    private final Call check = Inspections.check("redis-locks:quorum", "mailbox");
 
     private Outcome renewal(Reply... replies) {
         Call renew = new Call(check.script(), List.of(keys.lock()), List.of());

@@ -10,7 +10,7 @@ import io.github.redislocks.redis.Outcome;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
-import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.Inspections;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
@@ -28,7 +28,7 @@ class QuorumServerTest extends OneMaster {
 
     private static final long NEVER_LATE = Long.MAX_VALUE / 4;
 
-    private final Call check = Scripts.check("redis-locks:quorum", "mailbox");
+    private final Call check = Inspections.check("redis-locks:quorum", "mailbox");
 
     private Reply vote() {
         return vote(master, server);

@@ -448,7 +448,7 @@ class QuorumScriptTest {
     }
 
     private String runId() {
-        return new ServerRequirements("", redis.run(Scripts.check(PREFIX, "mailbox"), SECOND)).runId();
+        return new ServerRequirements("", redis.run(Inspections.check(PREFIX, "mailbox"), SECOND)).runId();
     }
 
     @Test

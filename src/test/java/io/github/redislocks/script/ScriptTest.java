@@ -224,13 +224,13 @@ class ScriptTest {
     }
 
     private long micros() {
-        Reply reply = run(Scripts.check(prefix, prefix + ":mailbox:client"));
+        Reply reply = run(Inspections.check(prefix, prefix + ":mailbox:client"));
         return reply.number(reply.values().size() - 1);
     }
 
     @Test
     void check_tellsMicrosecondsRefusesNothingAndLeavesNothing() {
-        Reply reply = run(Scripts.check(prefix, prefix + ":mailbox:client"));
+        Reply reply = run(Inspections.check(prefix, prefix + ":mailbox:client"));
         assertThat(reply.code()).isEqualTo("CHECKED");
         assertThat(reply.text(4) + reply.text(5)).isEmpty();
         assertThat(micros()).isBetween(1_600_000_000_000_000L, 4_000_000_000_000_000L);

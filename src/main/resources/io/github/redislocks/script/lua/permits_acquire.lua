@@ -1,0 +1,62 @@
+-- Takes permits for an attempt; if too few are free or others wait, takes or renews the attempt's place in the queue, or
+-- replies BUSY. Also the heartbeat of a place, with the claim as lease.
+-- KEYS     pool, queue, waiters, fence
+-- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), or '' for no place, wanted, size, check (1: the size has to
+--          be the present one | 0: the size is for a pool that Redis does not know)
+-- returns  OK token lost now number... | BUSY ends now | QUEUED last-token ends now | LATE now | SIZE size: the attempt
+--          wants more than there are, or named another size
+--          ends(ms): until the first permit of another owner ends if it is not renewed, or -1
+local place, lease, claim = ARGV[1] .. ':' .. ARGV[2], ARGV[3], tonumber(ARGV[5])
+local time = redis.call('time')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[4]) then
+    return {'LATE', now}
+end
+
+--@include hold
+--@include permits
+
+local wanted = tonumber(ARGV[6])
+local size = tonumber(redis.call('hget', pool, 'size') or nil)
+if not size then
+    size = tonumber(ARGV[7])
+    redis.call('hset', pool, 'size', ARGV[7])
+    redis.call('pexpire', pool, memory(lease))
+end
+if wanted > size or (ARGV[8] == '1' and size ~= tonumber(ARGV[7])) then
+    return {'SIZE', size}
+end
+
+local token, lost, numbers = prolong(place, lease)
+if token then
+    return with_numbers({'OK', tonumber(token), tonumber(lost), now}, numbers)
+end
+
+local waited = redis.call('exists', queue) == 1
+local ends
+if waited then
+    if claim then
+        line_up(place, wanted, claim)
+    end
+    token, lost, numbers, ends = serve(size, place, lease)
+end
+if not waited or not claim and redis.call('exists', queue) == 0 then
+    -- Nobody waits.
+    local free, was_lost
+    free, was_lost, ends = survey(size)
+    if #free >= wanted then
+        numbers, lost = choose(free, was_lost, wanted)
+        token = mint(redis.call('get', fence))
+        own(place, numbers, lost, lease, token)
+    end
+end
+if token then
+    return with_numbers({'OK', token, lost, now}, numbers)
+end
+if claim then
+    if not waited then
+        line_up(place, wanted, claim)
+    end
+    return {'QUEUED', last_token(), ends, now}
+end
+return {'BUSY', ends, now}

@@ -1,0 +1,384 @@
+package io.github.redislocks.script;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.Script;
+import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.testkit.twin.InMemoryRedis;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The scripts for permits, by a clock that the test moves. Owners are {@code a:h1}, {@code b:h1} and so on. */
+@Timeout(30)
+class PermitsScriptTest {
+
+    private static final long SECOND = 1_000_000_000;
+    private static final long START = 1_790_000_000_000_000L;
+    private static final String FOR_EVER = "8000000000000000";
+    private static final String TRY = "";
+    private static final String WAIT = "4500";
+
+    private final LockKeys keys = LockKeys.ofPermits("p", "pool");
+    private final String queue = keys.queue();
+    private final String waiters = keys.all().get(2);
+    private final AtomicLong micros = new AtomicLong(START);
+    private final InMemoryRedis redis = new InMemoryRedis(micros::get);
+
+    @AfterEach
+    void close() {
+        redis.close();
+    }
+
+    private Reply run(String script, String... args) {
+        return redis.run(new Call(Script.load(PermitScripts.class, script), keys.all(), List.of(args)), SECOND);
+    }
+
+    private Reply acquire(String owner, int attempt, int wanted, String claim) {
+        return run("permits_acquire", owner, "" + attempt, "30000", FOR_EVER, claim, "" + wanted, "3", "0");
+    }
+
+    private Reply beat(String owner, int attempt, int wanted) {
+        return run("permits_acquire", owner, "" + attempt, WAIT, FOR_EVER, WAIT, "" + wanted, "3", "0");
+    }
+
+    private Reply release(String owner, int attempt) {
+        return run("permits_release", owner, "" + attempt);
+    }
+
+    private Reply leave(String owner, int attempt, boolean returned) {
+        return run("permits_leave", owner, "" + attempt, returned ? "1" : "0", "0");
+    }
+
+    private Reply renew(String owner, int attempt, long lease) {
+        return run("permits_renew", owner, "" + attempt, "" + lease);
+    }
+
+    private void pass(long millis) {
+        micros.addAndGet(millis * 1_000);
+    }
+
+    private void listen(String... clients) {
+        for (String client : clients) {
+            redis.subscribe(LockKeys.mailbox("p", client), SECOND);
+        }
+        redis.holdMessages();
+    }
+
+    private Map<String, String> pool() {
+        return new TreeMap<>(redis.hash(keys.lock()));
+    }
+
+    @Test
+    void acquire_ofFreePermits_givesTheLowestNumbers_andARisingToken() {
+        assertThat(acquire("a:h1", 1, 2, TRY)).isEqualTo(new Reply("OK", List.of(START, 0L, START, 0L, 1L)));
+        assertThat(acquire("b:h1", 1, 1, WAIT)).isEqualTo(new Reply("OK", List.of(START + 1, 0L, START, 2L)));
+        assertThat(pool())
+                .containsExactly(
+                        Map.entry("0", "a:h1:1"),
+                        Map.entry("1", "a:h1:1"),
+                        Map.entry("2", "b:h1:1"),
+                        Map.entry("a:h1:1", START + " " + (START + 30_000_000) + " 0 0 1"),
+                        Map.entry("b:h1:1", (START + 1) + " " + (START + 30_000_000) + " 0 2"),
+                        Map.entry("size", "3"));
+        assertThat(redis.string(keys.fence())).isEqualTo("" + (START + 1));
+        assertThat(redis.pttl(keys.lock())).isEqualTo(100_000_000);
+        assertThat(redis.pttl(keys.fence())).isEqualTo(100_000_000);
+        assertThat(redis.zset(queue)).isEmpty();
+        assertThat(redis.hash(waiters)).isEmpty();
+    }
+
+    @Test
+    void acquire_withALeaseOfHours_keepsThePoolLonger() {
+        run("permits_acquire", "a:h1", "1", "20000000", FOR_EVER, TRY, "1", "3", "0");
+        assertThat(redis.pttl(keys.lock())).isEqualTo(120_000_000);
+        assertThat(redis.pttl(keys.fence())).isEqualTo(120_000_000);
+        pass(10_000_000);
+        renew("a:h1", 1, 30_000_000);
+        assertThat(redis.pttl(keys.lock())).isEqualTo(130_000_000);
+        assertThat(redis.pttl(keys.fence())).isEqualTo(130_000_000);
+    }
+
+    @Test
+    void acquire_ofMoreThanAreFree_isBusy_orTakesAPlace_andSaysWhenTheFirstLeaseEnds() {
+        acquire("a:h1", 1, 1, TRY);
+        pass(10_000);
+        acquire("b:h1", 1, 1, TRY);
+        assertThat(acquire("c:h1", 1, 2, TRY)).isEqualTo(new Reply("BUSY", List.of(20_000L, micros.get())));
+        assertThat(acquire("c:h1", 2, 2, WAIT))
+                .isEqualTo(new Reply("QUEUED", List.of(START + 10_000_000, 20_000L, micros.get())));
+        assertThat(redis.zset(queue)).containsOnlyKeys("c:h1:2");
+        assertThat(redis.hash(waiters)).containsEntry("c:h1:2", (micros.get() + 4_500_000) + " 4500 2");
+        assertThat(redis.pttl(queue)).isEqualTo(30_000);
+        assertThat(redis.pttl(waiters)).isEqualTo(30_000);
+        assertThat(pool()).doesNotContainKey("2");
+    }
+
+    @Test
+    void acquire_again_extendsTheLease_andRepeatsTheReply() {
+        Reply first = acquire("a:h1", 1, 2, TRY);
+        pass(1_000);
+        Reply second = acquire("a:h1", 1, 2, WAIT);
+        assertThat(second.values().subList(0, 2)).isEqualTo(first.values().subList(0, 2));
+        assertThat(second.values().subList(3, 5)).isEqualTo(List.of(0L, 1L));
+        assertThat(pool().get("a:h1:1")).isEqualTo(START + " " + (micros.get() + 30_000_000) + " 0 0 1");
+        beat("a:h1", 1, 2);
+        assertThat(pool().get("a:h1:1"))
+                .as("a heartbeat asks for a claim, and shortens nothing")
+                .isEqualTo(START + " " + (micros.get() + 30_000_000) + " 0 0 1");
+    }
+
+    @Test
+    void acquire_afterItsTime_changesNothing() {
+        assertThat(run("permits_acquire", "a:h1", "1", "30000", "" + (START - 1), WAIT, "1", "3", "0"))
+                .isEqualTo(new Reply("LATE", List.of(START)));
+        assertThat(redis.keys()).isEmpty();
+        assertThat(run("permits_acquire", "a:h1", "1", "30000", "" + START, WAIT, "1", "3", "0")
+                        .code())
+                .isEqualTo("OK");
+    }
+
+    @Test
+    void acquire_ofAPoolOfAnotherSize_saysTheSize_andOnlyIfItIsToCheck() {
+        acquire("a:h1", 1, 1, TRY);
+        assertThat(run("permits_acquire", "b:h1", "1", "30000", FOR_EVER, TRY, "1", "4", "1"))
+                .isEqualTo(new Reply("SIZE", List.of(3L)));
+        assertThat(run("permits_acquire", "b:h1", "1", "30000", FOR_EVER, TRY, "4", "4", "0"))
+                .isEqualTo(new Reply("SIZE", List.of(3L)));
+        assertThat(run("permits_acquire", "b:h1", "1", "30000", FOR_EVER, TRY, "1", "4", "0")
+                        .code())
+                .isEqualTo("OK");
+        assertThat(run("permits_acquire", "c:h1", "1", "30000", FOR_EVER, TRY, "1", "3", "1")
+                        .code())
+                .isEqualTo("OK");
+        assertThat(pool()).containsEntry("size", "3");
+    }
+
+    @Test
+    void release_servesWaitersInOrder_asFarAsPermitsGo() {
+        listen("b", "c", "d");
+        acquire("a:h1", 1, 3, TRY);
+        acquire("b:h1", 1, 1, WAIT);
+        acquire("c:h1", 1, 2, WAIT);
+        acquire("d:h1", 1, 1, WAIT);
+        assertThat(release("a:h1", 1)).isEqualTo(new Reply("FREED", List.of(0L)));
+        assertThat(redis.heldMessages()).containsExactly("1 " + (START + 1) + " 0 0", "1 " + (START + 2) + " 0 1 2");
+        assertThat(pool())
+                .containsEntry("b:h1:1", (START + 1) + " " + (START + 4_500_000) + " 0 0")
+                .containsEntry("c:h1:1", (START + 2) + " " + (START + 4_500_000) + " 0 1 2")
+                .doesNotContainKey("a:h1:1");
+        assertThat(redis.zset(queue)).containsOnlyKeys("d:h1:1");
+        assertThat(redis.hash(waiters)).containsOnlyKeys("d:h1:1");
+        assertThat(renew("b:h1", 1, 30_000).code()).isEqualTo("OK");
+        assertThat(pool().get("b:h1:1")).isEqualTo((START + 1) + " " + (START + 30_000_000) + " 0 0");
+    }
+
+    @Test
+    void release_doesNotServeASmallRequestBeforeALargeOneThatCameFirst() {
+        listen("b", "c");
+        acquire("a:h1", 1, 1, TRY);
+        acquire("a:h2", 1, 1, TRY);
+        acquire("b:h1", 1, 3, WAIT);
+        acquire("c:h1", 1, 1, WAIT);
+        assertThat(redis.heldMessages()).as("one is free").isEmpty();
+        release("a:h1", 1);
+        assertThat(redis.heldMessages()).isEmpty();
+        assertThat(acquire("d:h1", 1, 1, TRY).code()).as("a try").isEqualTo("BUSY");
+        release("a:h2", 1);
+        assertThat(redis.heldMessages()).containsExactly("1 " + (START + 2) + " 0 0 1 2");
+    }
+
+    @Test
+    void release_ofWhatIsGone_endsNothing() {
+        acquire("a:h1", 1, 1, TRY);
+        assertThat(release("a:h1", 2).code()).isEqualTo("GONE");
+        assertThat(release("a:h1", 1).code()).isEqualTo("FREED");
+        acquire("b:h1", 1, 1, TRY);
+        assertThat(release("a:h1", 1).code()).isEqualTo("GONE");
+        assertThat(renew("a:h1", 1, 30_000).code()).isEqualTo("GONE");
+        assertThat(pool()).containsKey("b:h1:1").containsEntry("0", "b:h1:1");
+    }
+
+    @Test
+    void lease_thatEnds_makesTheNumbersFree_andTheNextOwnerLearnsOfIt_once() {
+        acquire("a:h1", 1, 2, TRY);
+        pass(30_000);
+        assertThat(acquire("b:h1", 1, 3, TRY).code()).as("its last microsecond").isEqualTo("BUSY");
+        micros.incrementAndGet();
+        assertThat(renew("a:h1", 1, 30_000).code()).isEqualTo("GONE");
+        Reply next = acquire("b:h1", 1, 2, TRY);
+        assertThat(next.number(1)).isOne();
+        assertThat(pool()).doesNotContainKey("a:h1:1").containsEntry("0", "b:h1:1");
+        release("b:h1", 1);
+        assertThat(acquire("c:h1", 1, 2, TRY).number(1)).isZero();
+    }
+
+    @Test
+    void leave_beforeTheCallerHadThePermits_passesTheNewsOfALossOn() {
+        acquire("a:h1", 1, 1, TRY);
+        pass(30_001);
+        assertThat(acquire("b:h1", 1, 1, TRY).number(1)).isOne();
+        assertThat(leave("b:h1", 1, false)).isEqualTo(new Reply("DONE", List.of(0L)));
+        assertThat(acquire("c:h1", 1, 1, TRY).number(1)).isOne();
+        assertThat(leave("c:h1", 1, true).code()).isEqualTo("DONE");
+        assertThat(acquire("d:h1", 1, 1, TRY).number(1))
+                .as("that was a loss too")
+                .isOne();
+        release("d:h1", 1);
+        acquire("e:h1", 1, 1, TRY);
+        leave("e:h1", 1, false);
+        assertThat(acquire("f:h1", 1, 1, TRY).number(1)).isZero();
+    }
+
+    @Test
+    void leave_ofAPlace_servesThoseBehindIt_andSaysHowLongItMayHaveToBeRepeated() {
+        listen("b", "c");
+        acquire("a:h1", 1, 1, TRY);
+        acquire("b:h1", 1, 3, WAIT);
+        acquire("c:h1", 1, 2, WAIT);
+        assertThat(run("permits_leave", "b:h1", "1", "0", "" + (START + 1_500)))
+                .isEqualTo(new Reply("DONE", List.of(2L)));
+        assertThat(redis.heldMessages()).containsExactly("1 " + (START + 1) + " 0 1 2");
+        assertThat(redis.zset(queue)).isEmpty();
+        assertThat(redis.hash(waiters)).isEmpty();
+    }
+
+    @Test
+    void place_ofADeadWaiter_isDropped_andAnUnreachableOneIsPassedOver() {
+        listen("c", "d");
+        acquire("a:h1", 1, 3, TRY);
+        acquire("b:h1", 1, 3, WAIT);
+        pass(4_501);
+        acquire("x:h1", 1, 2, WAIT);
+        acquire("c:h1", 1, 1, WAIT);
+        release("a:h1", 1);
+        assertThat(redis.heldMessages()).containsExactly("1 " + (micros.get()) + " 0 0");
+        assertThat(redis.zset(queue)).containsOnlyKeys("x:h1:1");
+        assertThat(beat("x:h1", 1, 2).code()).as("it lives, and asks").isEqualTo("OK");
+        assertThat(redis.zset(queue)).isEmpty();
+        assertThat(pool().get("x:h1:1")).as("for a claim").endsWith(" " + (micros.get() + 4_500_000) + " 0 1 2");
+    }
+
+    @Test
+    void beat_keepsThePlaceInTheOrder() {
+        listen("b", "c");
+        acquire("a:h1", 1, 3, TRY);
+        acquire("b:h1", 1, 1, WAIT);
+        pass(1);
+        acquire("c:h1", 1, 1, WAIT);
+        pass(4_000);
+        assertThat(beat("b:h1", 1, 1).code()).isEqualTo("QUEUED");
+        beat("c:h1", 1, 1);
+        pass(4_000);
+        release("a:h1", 1);
+        assertThat(redis.heldMessages()).hasSize(2);
+        assertThat(pool()).containsEntry("0", "b:h1:1").containsEntry("1", "c:h1:1");
+    }
+
+    @Test
+    void tryWithoutAPlace_takesWhatDeadWaitersLeft() {
+        acquire("a:h1", 1, 3, TRY);
+        acquire("b:h1", 1, 3, WAIT);
+        pass(30_001);
+        assertThat(acquire("c:h1", 1, 1, TRY).code()).isEqualTo("OK");
+        assertThat(redis.zset(queue)).isEmpty();
+    }
+
+    @Test
+    void resize_servesWaiters_andDropsThoseWhoWantMoreThanThereAre() {
+        listen("b", "c");
+        acquire("a:h1", 1, 3, TRY);
+        acquire("b:h1", 1, 2, WAIT);
+        assertThat(run("permits_resize", "5")).isEqualTo(new Reply("OK", List.of(3L)));
+        assertThat(redis.heldMessages()).containsExactly("1 " + (START + 1) + " 0 3 4");
+        acquire("c:h1", 1, 3, WAIT);
+        run("permits_resize", "2");
+        release("a:h1", 1);
+        assertThat(redis.zset(queue)).isEmpty();
+        assertThat(acquire("d:h1", 1, 2, TRY).values().subList(3, 5)).isEqualTo(List.of(0L, 1L));
+        assertThat(redis.pttl(keys.lock())).isEqualTo(100_000_000);
+    }
+
+    @Test
+    void show_showsOwnersAndWaiters_andChangesNothing() {
+        acquire("a:h1", 1, 2, TRY);
+        acquire("b:h1", 1, 2, WAIT);
+        pass(1_000);
+        Map<String, String> before = pool();
+        assertThat(run("permits_show"))
+                .isEqualTo(new Reply("OK", List.of(3L, 1L, "a:h1:1", "0 1", "" + START, 29_000L, "b:h1:1", 2L)));
+        pass(3_501);
+        assertThat(run("permits_show").values()).as("the waiter is dead").hasSize(6);
+        pass(30_000);
+        assertThat(run("permits_show")).isEqualTo(new Reply("OK", List.of(3L, 0L)));
+        assertThat(pool()).isEqualTo(before);
+    }
+
+    @Test
+    void release_onAFullServer_ends() {
+        acquire("a:h1", 1, 1, TRY);
+        redis.full(true);
+        assertThat(release("a:h1", 1).code()).isEqualTo("FREED");
+        redis.full(false);
+        assertThat(acquire("b:h1", 1, 1, TRY).values().get(3)).isEqualTo(0L);
+    }
+
+    /** Whatever happens: no number has two owners that are valid, and nothing is left once all have gone. */
+    @Test
+    void randomCalls_giveNoNumberTwice() {
+        for (int seed = 1; seed <= 40; seed++) {
+            redis.flushAll();
+            storm(new Random(seed), "seed " + seed);
+        }
+    }
+
+    private void storm(Random random, String seed) {
+        int[] attempts = new int[6];
+        int[] wanted = new int[6];
+        List<String> clients = List.of("a", "b", "c", "d", "e", "f");
+        listen("a", "b", "c", "d");
+        for (int step = 0; step < 120; step++) {
+            int who = random.nextInt(6);
+            String owner = clients.get(who) + ":h1";
+            switch (random.nextInt(7)) {
+                case 0, 1 -> {
+                    attempts[who]++;
+                    wanted[who] = 1 + random.nextInt(3);
+                    acquire(owner, attempts[who], wanted[who], random.nextBoolean() ? WAIT : TRY);
+                }
+                case 2 -> beat(owner, attempts[who], Math.max(1, wanted[who]));
+                case 3 -> release(owner, attempts[who] - random.nextInt(2));
+                case 4 -> leave(owner, attempts[who] - random.nextInt(2), random.nextBoolean());
+                case 5 -> renew(owner, attempts[who], 30_000);
+                default -> pass(random.nextInt(3) == 0 ? 20_000 : 100);
+            }
+            checkNumbers(seed + ", step " + step);
+        }
+        for (int who = 0; who < 6; who++) {
+            for (int attempt = 0; attempt <= attempts[who]; attempt++) {
+                leave(clients.get(who) + ":h1", attempt, true);
+            }
+        }
+        assertThat(redis.zset(queue)).as(seed).isEmpty();
+        assertThat(acquire("z:h1", 1, 3, TRY).code()).as(seed).isEqualTo("OK");
+    }
+
+    private void checkNumbers(String when) {
+        List<String> taken = new ArrayList<>();
+        for (Map.Entry<String, String> entry : pool().entrySet()) {
+            String[] parts = entry.getValue().split(" ");
+            if (entry.getKey().contains(":") && Long.parseLong(parts[1]) >= micros.get()) {
+                taken.addAll(List.of(parts).subList(3, parts.length));
+            }
+        }
+        assertThat(taken).as(when).doesNotHaveDuplicates();
+    }
+}
