@@ -336,6 +336,16 @@ class ShareScriptTest {
     }
 
     @Test
+    void share_thatIsAskedForAgain_isPutOff_andNeverShortened() {
+        share("a", 1);
+        pass(10_000);
+        share("a", 1);
+        assertThat(field("s:a")).isEqualTo("1 " + (START + 10_000_000 + LEASE * 1_000));
+        run("share", "a", "1", "1000", FOR_EVER, "4500", "0");
+        assertThat(field("s:a")).isEqualTo("1 " + (START + 10_000_000 + LEASE * 1_000));
+    }
+
+    @Test
     void renewal_withAShorterLease_neverShortens() {
         share("a", 1);
         run(List.of(keys.lock(), keys.fence()), "renew_shares", "a", "1000", "1");
@@ -396,8 +406,8 @@ class ShareScriptTest {
     void lostWriter_isReportedToReaders_andToTheNextWriter() {
         take("w:1", 1);
         pass(LEASE + 1);
-        assertThat(share("a", 1).number(1)).as("lost").isEqualTo(1);
-        assertThat(share("b", 1).number(1)).as("lost").isEqualTo(1);
+        assertThat(share("a", 1).values().get(1)).as("lost").isEqualTo(1L);
+        assertThat(share("b", 1).values().get(1)).as("lost").isEqualTo(1L);
         unshare("a", 1);
         unshare("b", 1);
         assertThat(take("w:1", 2).code()).isEqualTo("LINE");
@@ -508,7 +518,8 @@ class ShareScriptTest {
         long token = take("w:1", 1).number(0);
         share("a", 1);
         listen("a");
-        isGranted(downgrade("w:1", 1, "w", 2), false);
+        Reply reply = downgrade("w:1", 1, "w", 2);
+        assertThat(reply.values()).containsExactly(token, 0L, START, 0L);
         assertThat(heard()).containsExactly("1 share " + token + " 771 0 0");
         assertThat(redis.hash(keys.lock())).containsKeys("s:w", "s:a");
         assertThat(downgrade("w:1", 1, "w", 2).code()).as("a second copy").isEqualTo("OK");
@@ -648,7 +659,7 @@ class ShareScriptTest {
         pass(4_000);
         heartbeat("w:1", 2);
         pass(26_001);
-        assertThat(share("a", 1).number(1)).as("lost").isEqualTo(1);
+        assertThat(share("a", 1).values().get(1)).as("lost").isEqualTo(1L);
         assertThat(heartbeat("w:1", 2).code()).isEqualTo("QUEUED");
     }
 

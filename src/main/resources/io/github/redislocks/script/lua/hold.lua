@@ -88,8 +88,8 @@ local function tell(owner, attempt, message)
     return count
 end
 
--- Asks the clients that keep or share the lock to give it up for a waiter. For a try, which does not wait, each client only
--- has to answer. See ADR 37.
+-- Asks the clients that keep or share the lock to give it up for a waiter. For a try, which does not wait, each client
+-- only has to answer. See ADR 37.
 local function recall(owner, attempt, try)
     return tell(owner, attempt, (try and ' try ' .. try .. ' ' or ' recall ') .. KEYS[1])
 end

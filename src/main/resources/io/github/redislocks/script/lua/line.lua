@@ -1,10 +1,11 @@
 -- Included by the scripts that hand the lock on: the queue of waiters, and how one of them becomes the owner. Needs
--- KEYS lock, queue, waiters, fence, conditions, shares, the local now(µs), and hold.lua. What readers have: see shares.lua.
+-- KEYS lock, queue, waiters, fence, conditions, shares, the local now(µs), and hold.lua. For readers see shares.lua.
 --
 -- lock     hash    owner, attempt, holds, token; lost=1 if the previous hold was not released; waited=1 if there are
---                  waiters in the queue or a Condition, 'shares' if also shares wait; signal: '@' and a Condition's id if a signal of that Condition
---                  led to the hold, and after the holder has signalled, the number of its last signal. If the lock stays
---                  taken after a release, the owner is nobody, and kept is 'owner:attempt' of the released hold
+--                  waiters in the queue or a Condition, 'shares' if also shares wait; signal: '@' and a Condition's id if
+--                  a signal of that Condition led to the hold, and after the holder has signalled, the number of its last
+--                  signal. If the lock stays taken after a release, the owner is nobody, and kept is 'owner:attempt' of
+--                  the released hold
 -- queue    zset    places, in order of arrival; the score stays when the place is renewed
 -- waiters  hash    place -> 'deadline(µs) claim(ms) holds', then, for a waiter in a Condition, 'id order'; for a
 --                  signalled waiter 'id', until the waiter has the lock, since its signal must not be lost

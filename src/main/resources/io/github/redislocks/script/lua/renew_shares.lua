@@ -1,5 +1,5 @@
--- Extends the leases of many shares of one client; never makes a share. A key of another type, made by another program, is
--- no share and affects no other share.
+-- Extends the leases of many shares of one client; never makes a share. A key of another type, made by another program,
+-- is no share and affects no other share.
 -- KEYS     lock and fence of each
 -- ARGV     client, lease(ms), then the attempt for each lock
 -- returns  OK, if all exist, or else GONE; then the index of each missing share, counted from 0, and the number of shares

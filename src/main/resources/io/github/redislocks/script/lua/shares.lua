@@ -100,8 +100,8 @@ local function readers_turn(last, place, claim)
     return claim and {'QUEUED', tonumber(version), pttl, now} or {'BUSY', pttl, now}
 end
 
--- The turn of writers, after readers: grants the free lock to the first live writer, else lets in all shares that wait, else
--- leaves it free.
+-- The turn of writers, after readers: grants the free lock to the first live writer, else lets in all shares that wait,
+-- else leaves it free.
 local function writers_turn(version, lost, asker, lease)
     local last = lost == 1 and version or version .. '+'
     if grant(last, '', '') or let_in(version, lost, asker, lease) then

@@ -1,10 +1,10 @@
--- Included by the scripts that end a hold: decides who gets the lock next. Needs line.lua and shares.lua. The successor is a waiter of the releasing client's local queue, given as: owner or '', attempt, lease(ms),
--- claim(ms) of the place that the successor takes if another waiter goes first, or '', keep (1 | 0: whether the client's
--- local turn goes on)
+-- Included by the scripts that end a hold: decides who gets the lock next. Needs line.lua and shares.lua. The successor
+-- is a waiter of the releasing client's local queue, given as: owner or '', attempt, lease(ms), claim(ms) of the place
+-- that the successor takes if others go first, or '', keep (1 | 0: whether the client's local turn goes on)
 
--- Ends the hold and lets in the shares that wait, else grants the lock to the successor or the first live waiter, else leaves it free. The DEL comes first: at
--- maxmemory Redis refuses HSET and SET only until a script has written something. Returns SUCCEEDED token lost | QUEUED
--- last-token pttl now | GRANTED | FREED crowded(1|0)
+-- Ends the hold; lets in the shares that wait, else grants the lock to the successor or the first live waiter, else leaves
+-- it free. The DEL comes first: at maxmemory Redis refuses HSET and SET only until a script has written something. Returns
+-- SUCCEEDED token lost | QUEUED last-token pttl now | GRANTED | FREED crowded(1|0)
 local function pass_on(last, successor, attempt, lease, claim, keep)
     redis.call('del', lock)
     local place = successor .. ':' .. attempt
