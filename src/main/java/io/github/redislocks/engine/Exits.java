@@ -278,7 +278,7 @@ public final class Exits {
             hold.names(down.share());
             found = end(lock, hold, now, byNanos);
         } finally {
-            down.goOn(acquisitions, found);
+            down.goOn(acquisitions::acquire, found);
         }
         return found;
     }

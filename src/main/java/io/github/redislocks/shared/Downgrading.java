@@ -5,7 +5,6 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Downgrade;
 import org.jspecify.annotations.Nullable;
 
@@ -39,11 +38,11 @@ final class Downgrading implements Downgrade {
     }
 
     @Override
-    public void goOn(Acquisitions acquisitions, boolean released) {
+    public void goOn(Way way, boolean released) {
         boolean begun = false;
         try {
             cell.waitsOn();
-            Hold hold = released ? drive(acquisitions) : null;
+            Hold hold = released ? drive(way) : null;
             if (hold != null) {
                 begun = true;
                 all.begin(sharer, cell, hold);
@@ -56,9 +55,9 @@ final class Downgrading implements Downgrade {
         }
     }
 
-    private @Nullable Hold drive(Acquisitions acquisitions) {
+    private @Nullable Hold drive(Way way) {
         try {
-            return acquisitions.driver().drive(acquisitions.of(attempt, limit, null, false));
+            return way.acquire(attempt, limit);
         } catch (InterruptedException e) {
             throw new AssertionError("A downgrade does not end by an interrupt", e);
         } finally {

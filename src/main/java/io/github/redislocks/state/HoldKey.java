@@ -24,17 +24,17 @@ public abstract class HoldKey {
     }
 
     /** A key for lookups, which one owner uses again for each lookup. */
-    public static final class Wanted extends HoldKey {
+    public static final class Lookup extends HoldKey {
 
         private final Object holder;
         private String lock = "";
 
-        public Wanted(Object holder) {
+        public Lookup(Object holder) {
             this.holder = holder;
         }
 
         /** Sets the lock to look up. */
-        public Wanted of(LockKeys keys) {
+        public Lookup of(LockKeys keys) {
             lock = keys.lock();
             return this;
         }

@@ -47,7 +47,7 @@ public final class Holds {
     /** The hold of the lock, valid or lost, by a thread or an owner that is no thread; null if there is none. */
     @Nullable
     public Hold get(LockKeys keys, Object holder) {
-        return cache.getIfPresent(new HoldKey.Wanted(holder).of(keys));
+        return cache.getIfPresent(new HoldKey.Lookup(holder).of(keys));
     }
 
     /** Adds a hold, in place of an earlier one of the same thread and lock. */

@@ -21,20 +21,20 @@ public class Owner {
     public final Object holder;
 
     /** The key for lookups among the holds. Used by the owner's thread only. */
-    public final HoldKey.Wanted wanted;
+    public final HoldKey.Lookup wanted;
 
     /** Makes the calling thread an owner. */
     public Owner(String id) {
         this.id = id;
         this.holder = Thread.currentThread();
-        this.wanted = new HoldKey.Wanted(holder);
+        this.wanted = new HoldKey.Lookup(holder);
     }
 
     /** Makes an owner that is no thread. The parameter {@code kind} only distinguishes the constructors. */
     protected Owner(String id, Class<? extends Owner> kind) {
         this.id = id;
         this.holder = this;
-        this.wanted = new HoldKey.Wanted(this);
+        this.wanted = new HoldKey.Lookup(this);
     }
 
     /** The thread that holds the lock or waits for it; null if none does. */

@@ -81,6 +81,11 @@ public final class Acquisitions {
         return owner.isShared() || wanted.byWriter(keys, limit);
     }
 
+    /** Drives the attempt of a {@link Downgrade} on the calling thread. */
+    public @Nullable Hold acquire(Attempt attempt, WaitLimit limit) throws InterruptedException {
+        return driver.drive(of(attempt, limit, null, false));
+    }
+
     /** As {@link Wanted#byRelease}. */
     public @Nullable Downgrade downgrade(Hold hold) {
         return wanted.byRelease(hold);
