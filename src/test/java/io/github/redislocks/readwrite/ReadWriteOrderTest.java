@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantReadWriteLock;
+import io.github.redislocks.fixture.Moment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -162,7 +163,7 @@ class ReadWriteOrderTest extends ReadWriteTest {
                         one.writeLock().lock();
                         try {
                             written[0]++;
-                            Thread.yield();
+                            Moment.pass();
                             written[1]++;
                         } finally {
                             one.writeLock().unlock();
@@ -194,7 +195,7 @@ class ReadWriteOrderTest extends ReadWriteTest {
         for (Actor<Integer> reader : readers) {
             assertThat(reader.result()).isPositive();
         }
-        assertThat(written).containsExactly(4 * turns, 4 * turns);
+        assertThat(written).containsExactly(4L * turns, 4L * turns);
         assertFree();
     }
 }

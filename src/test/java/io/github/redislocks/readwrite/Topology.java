@@ -17,6 +17,7 @@ enum Topology {
     SENTINEL(() -> SentinelServers.shared().uri()),
     CLUSTER(() -> ClusterServers.shared().uri());
 
+    @SuppressWarnings("ImmutableEnumChecker") // A constant.
     private final @Nullable Supplier<String> uri;
 
     Topology(@Nullable Supplier<String> uri) {
