@@ -21,6 +21,8 @@ module io.github.redislocks {
             io.github.redislocks.testkit;
     exports io.github.redislocks.script to
             io.github.redislocks.testkit;
+    exports io.github.redislocks.shared to
+            io.github.redislocks.testkit;
     exports io.github.redislocks.state to
             io.github.redislocks.testkit;
     exports io.github.redislocks.waiting to

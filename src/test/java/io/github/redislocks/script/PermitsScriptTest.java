@@ -260,7 +260,7 @@ class PermitsScriptTest {
         acquire("x:h1", 1, 2, WAIT);
         acquire("c:h1", 1, 1, WAIT);
         release("a:h1", 1);
-        assertThat(redis.heldMessages()).containsExactly("1 " + (micros.get()) + " 0 0");
+        assertThat(redis.heldMessages()).containsExactly("1 " + micros.get() + " 0 0");
         assertThat(redis.zset(queue)).containsOnlyKeys("x:h1:1");
         assertThat(beat("x:h1", 1, 2).code()).as("it lives, and asks").isEqualTo("OK");
         assertThat(redis.zset(queue)).isEmpty();

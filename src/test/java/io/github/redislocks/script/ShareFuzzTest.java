@@ -264,7 +264,7 @@ class ShareFuzzTest {
                     && earlier != null
                     && !field.equals("s:" + client.id)
                     && !share.equals(earlier)) {
-                assertThat(share.split(" ")[0]).as(history.toString()).isNotEqualTo(earlier.split(" ")[0]);
+                assertThat(share.split(" ", 2)[0]).as(history.toString()).isNotEqualTo(earlier.split(" ", 2)[0]);
             }
         });
     }
