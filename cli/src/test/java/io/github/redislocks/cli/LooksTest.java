@@ -111,9 +111,14 @@ class LooksTest {
         RedisReadLock reader = locks.readWriteLock("read:1").readLock();
         reader.lock();
         try {
-            assertThat(run("list", "read:*").out().lines()).element(1).asString().startsWith("read:1  read   readers ");
+            assertThat(run("list", "read:*").out().lines())
+                    .element(1)
+                    .asString()
+                    .startsWith("read:1  read   readers ");
             assertThat(run("inspect", "read:1").out()).contains("read by", "one client", "last writer");
-            assertThat(JSON.std.mapFrom(run("inspect", "--json", "read:1").out()).get("holder"))
+            assertThat(JSON.std
+                            .mapFrom(run("inspect", "--json", "read:1").out())
+                            .get("holder"))
                     .asInstanceOf(InstanceOfAssertFactories.MAP)
                     .containsEntry("owner", "readers")
                     .containsEntry("holds", 1)
