@@ -17,10 +17,25 @@ class LockKeysTest {
     void of_name_givesKeysOfOneHashTag() {
         assertThat(LockKeys.of("p", "item").all())
                 .containsExactly(
-                        "p:{item}", "p:{item}:queue", "p:{item}:waiters", "p:{item}:fence", "p:{item}:conditions");
+                        "p:{item}",
+                        "p:{item}:queue",
+                        "p:{item}:waiters",
+                        "p:{item}:fence",
+                        "p:{item}:conditions",
+                        "p:{item}:shares");
         assertThat(LockKeys.of("p", "item").lock()).isEqualTo("p:{item}");
         assertThat(LockKeys.of("p", "item").fence()).isEqualTo("p:{item}:fence");
         assertThat(LockKeys.mailbox("p", "host:1:x")).isEqualTo("p:mailbox:host:1:x");
+    }
+
+    @Test
+    void ofPermits_areKeysOfTheSameSlot_andKeepTheName() {
+        LockKeys pool = LockKeys.ofPermits("p", "a}b");
+        assertThat(pool.lock()).isEqualTo("p:{a%7Db}:permits");
+        assertThat(pool.queue()).isEqualTo("p:{a%7Db}:permits:queue");
+        assertThat(pool.name()).isEqualTo("a}b");
+        assertThat(pool.arePermits()).isTrue();
+        assertThat(LockKeys.of("p", "a:permits").arePermits()).isFalse();
     }
 
     @Test
