@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLostException;
+import io.github.redislocks.PermitHandle;
+import io.github.redislocks.Permits;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.fixture.RedisServer;
 import java.io.IOException;
@@ -49,6 +51,7 @@ class RecipesTest {
     private final List<String> rows = List.of("one", "two", "three");
     private final Store store = new Store();
     private final Feed feed = new Feed();
+    private final List<String> encoded = new ArrayList<>();
 
     @AfterEach
     void close() {
@@ -195,6 +198,21 @@ class RecipesTest {
         assertThat(sum(tasks)).isEqualTo(3);
         tasks.shutdown();
         assertNothingLeft();
+    }
+
+    @Test
+    void permits_areGivenBack_whenTheirHandleIsClosed() throws InterruptedException {
+        String film = "film";
+        Permits encoders = locks.permits("encoder", 8);
+        try (PermitHandle permit = encoders.acquire()) {
+            encode(film, permit.number());
+        }
+        assertThat(encoders.available()).isEqualTo(8);
+        assertThat(encoded).containsExactly("film by 0");
+    }
+
+    private void encode(String film, int encoder) {
+        encoded.add(film + " by " + encoder);
     }
 
     @Test

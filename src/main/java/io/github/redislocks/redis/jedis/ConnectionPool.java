@@ -49,7 +49,7 @@ public final class ConnectionPool {
     private final int bound;
     private final LongSupplier nanoTime;
     private final boolean ofChannels;
-    private final Permits permits;
+    private final ConnectionPermits permits;
     private final ConcurrentLinkedDeque<PooledConnection> idle = new ConcurrentLinkedDeque<>();
     /** The connections that are open or being made. */
     private final Set<PooledConnection> links = ConcurrentHashMap.newKeySet();
@@ -80,7 +80,7 @@ public final class ConnectionPool {
         this.bound = bound;
         this.nanoTime = nanoTime;
         this.renewed = nanoTime.getAsLong() - RENEWAL_NANOS - 1;
-        this.permits = new Permits(bound);
+        this.permits = new ConnectionPermits(bound);
     }
 
     public boolean isOfChannels() {

@@ -153,6 +153,10 @@ local function notify(place, token, lost, numbers)
     return false
 end
 
+-- How many places a script looks at beyond those that it can serve. If more of them are dead, the heartbeats of the places
+-- behind go on.
+local MORE = 16
+
 -- Gives permits, for a claim, to the first places as long as enough numbers are free; nobody is served before a place that
 -- waits for more. A place whose client cannot be notified is passed over: the client may be dead, and asks if it lives.
 -- The place of the asker needs no message, since its client reads the reply, and gets the full lease.
@@ -160,10 +164,8 @@ end
 local function serve(size, asker, lease)
     local free, was_lost, ends = survey(size)
     local token, lost, numbers
-    local passed = 0
-    while #free > 0 do
-        local place = redis.call('zrange', queue, passed, passed)[1]
-        if not place then
+    for _, place in ipairs(redis.call('zrange', queue, 0, size + MORE)) do
+        if #free == 0 then
             break
         end
         local deadline, claim, wanted = look(place)
@@ -183,8 +185,6 @@ local function serve(size, asker, lease)
                 if place == asker then
                     token, lost, numbers = next_token, mark, chosen
                 end
-            else
-                passed = passed + 1
             end
         end
     end

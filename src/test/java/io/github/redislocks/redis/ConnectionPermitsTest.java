@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.github.redislocks.redis.jedis.Permits;
+import io.github.redislocks.redis.jedis.ConnectionPermits;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -16,11 +16,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
-class PermitsTest {
+class ConnectionPermitsTest {
 
     private static final long LONG = TimeUnit.SECONDS.toNanos(60);
 
-    private final Permits permits = new Permits(1);
+    private final ConnectionPermits permits = new ConnectionPermits(1);
     private final Queue<String> served = new ConcurrentLinkedQueue<>();
 
     private static long soon(long nanos) {
@@ -44,9 +44,9 @@ class PermitsTest {
     @Test
     void inLine_isOvertakenSoOftenAndNotMore_evenIfItNeverRuns() {
         assertThat(permits.enter(soon(LONG))).isTrue();
-        Permits.Waiter first = permits.join();
-        Permits.Waiter second = permits.join();
-        for (int i = 0; i < Permits.MOST_OVERTAKINGS; i++) {
+        ConnectionPermits.Waiter first = permits.join();
+        ConnectionPermits.Waiter second = permits.join();
+        for (int i = 0; i < ConnectionPermits.MOST_OVERTAKINGS; i++) {
             permits.leave();
             assertThat(first.isServed()).isFalse();
             assertThat(permits.enter(soon(0)))
@@ -65,7 +65,7 @@ class PermitsTest {
     @Test
     void leave_meetsAnError_givesThePermitBack() {
         AtomicBoolean broken = new AtomicBoolean();
-        Permits one = new Permits(1, new ConcurrentLinkedQueue<>() {
+        ConnectionPermits one = new ConnectionPermits(1, new ConcurrentLinkedQueue<>() {
             @Override
             public boolean isEmpty() {
                 if (broken.getAndSet(false)) {
@@ -85,7 +85,7 @@ class PermitsTest {
         assertThat(permits.enter(soon(LONG))).isTrue();
         assertThat(permits.enter(soon(1_000_000))).isFalse();
         Thread next = waiting("next");
-        for (int i = 0; i <= Permits.MOST_OVERTAKINGS; i++) {
+        for (int i = 0; i <= ConnectionPermits.MOST_OVERTAKINGS; i++) {
             permits.leave();
             if (!permits.enter(soon(0))) {
                 break;
@@ -116,7 +116,7 @@ class PermitsTest {
 
     @Test
     void manyThreadsAndDeadlines_neverMoreThanThePlacesAndNoneIsLost() throws InterruptedException {
-        Permits three = new Permits(3);
+        ConnectionPermits three = new ConnectionPermits(3);
         AtomicInteger inside = new AtomicInteger();
         AtomicInteger most = new AtomicInteger();
         List<Thread> threads = new ArrayList<>();

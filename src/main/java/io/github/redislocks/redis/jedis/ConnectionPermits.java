@@ -6,11 +6,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Permits, with a queue of threads that wait for one. A thread that arrives while a permit is free takes it, even if
+ * Permits for connections, with a queue of threads that wait for one. A thread that arrives while a permit is free takes it, even if
  * others wait, since the others would first have to wake up. After a few such overtakings, a permit goes to the first
  * thread in the queue.
  */
-public final class Permits {
+public final class ConnectionPermits {
 
     /**
      * The number of overtakings after which a permit is handed to the first thread in the queue. Each hand-over costs a
@@ -22,12 +22,12 @@ public final class Permits {
     private final AtomicInteger overtakings = new AtomicInteger();
     private final Queue<Waiter> line;
 
-    public Permits(int count) {
+    public ConnectionPermits(int count) {
         this(count, new ConcurrentLinkedQueue<>());
     }
 
     /** Makes permits with the given queue, which must be empty. */
-    public Permits(int count, Queue<Waiter> line) {
+    public ConnectionPermits(int count, Queue<Waiter> line) {
         this.free = new AtomicInteger(count);
         this.line = line;
     }
