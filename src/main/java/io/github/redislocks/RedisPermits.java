@@ -13,8 +13,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
-/** The {@link Permits} of a {@link RedisLocks}. */
-final class RedisPermits implements Permits {
+/**
+ * The {@link Permits} of a {@link RedisLocks}, as {@link RedisLocks#permits} returns them.
+ *
+ * @since 0.1.0
+ */
+public final class RedisPermits implements Permits {
 
     private final LockClient client;
     private final PermitPool pool;

@@ -58,11 +58,6 @@ public final class Attempt extends Footprint {
         public Grant(long token, boolean previousLost, long deadlineNanos, long turnStartNanos, boolean confirmed) {
             this(token, previousLost, deadlineNanos, turnStartNanos, confirmed, "");
         }
-
-        /** The same grant with another deadline. */
-        public Grant until(long nanos, boolean isConfirmed) {
-            return new Grant(token, previousLost, nanos, turnStartNanos, isConfirmed, numbers);
-        }
     }
 
     /** The attempt cannot go on: the client is closed, or Redis has been away for too long. */
@@ -178,10 +173,7 @@ public final class Attempt extends Footprint {
      * the hold ahead is still there.
      */
     private volatile long nextHeartbeatNanos;
-    /**
-     * Whether an error ended the call before the attempt could leave Redis. Then the watchdog removes the attempt from
-     * Redis.
-     */
+    /** Whether an error ended the call, so that the watchdog removes the attempt from Redis. */
     public volatile boolean stranded;
     /** Whether a heartbeat is under way. Set by the watchdog, and only as long as there is no verdict. */
     private volatile boolean heartbeatInFlight;
@@ -343,18 +335,12 @@ public final class Attempt extends Footprint {
         nextHeartbeatNanos = nanos;
     }
 
-    /**
-     * Sets the time of the next question whether the hold ahead is still there, for an attempt in the local queue: one
-     * heartbeat time after {@code now}.
-     */
+    /** Sets when an attempt in the local queue asks about the hold ahead: one heartbeat time after {@code now}. */
     public void lookAgain(long now) {
         nextHeartbeatNanos = now + Timing.heartbeatMillis(leaseMillis) * 1_000_000;
     }
 
-    /**
-     * As {@link #lookAgain(long)}, but only if {@code nextHeartbeatNanos} is still {@code seenNanos}. Otherwise the
-     * attempt may have got a place in Redis, and the field has the time of its heartbeat.
-     */
+    /** As {@link #lookAgain(long)}, unless the field has changed, perhaps to the time of a place's heartbeat. */
     public void lookAgain(long seenNanos, long now) {
         NEXT_HEARTBEAT.compareAndSet(this, seenNanos, now + Timing.heartbeatMillis(leaseMillis) * 1_000_000);
     }

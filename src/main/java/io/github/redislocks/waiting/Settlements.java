@@ -212,7 +212,7 @@ public final class Settlements {
         private Attempt.Grant confirmed(Attempt.Grant grant, Reply reply, long sent) {
             unconfirmed = null;
             long deadline = Answer.isKept(reply) ? sent + Timing.validityNanos(attempt.leaseMillis) : sent;
-            return grant.until(deadline, true);
+            return until(grant, deadline, true);
         }
 
         private void notConfirmed(RedisException e) {
@@ -328,7 +328,12 @@ public final class Settlements {
             long deadline = position == null || grant.token() <= position.lastToken()
                     ? 0
                     : position.sentNanos() + Timing.validityNanos(Timing.claimMillis(attempt.leaseMillis));
-            return grant.until(deadline, grant.confirmed());
+            return until(grant, deadline, grant.confirmed());
+        }
+
+        private static Attempt.Grant until(Attempt.Grant grant, long deadline, boolean confirmed) {
+            return new Attempt.Grant(
+                    grant.token(), grant.previousLost(), deadline, grant.turnStartNanos(), confirmed, grant.numbers());
         }
     }
 }

@@ -6,9 +6,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Permits for connections, with a queue of threads that wait for one. A thread that arrives while a permit is free takes it, even if
- * others wait, since the others would first have to wake up. After a few such overtakings, a permit goes to the first
- * thread in the queue.
+ * Permits for connections, with a queue of threads that wait for one. A thread that arrives while a permit is free
+ * takes it, even if others wait, since the others would first have to wake up. After a few such overtakings, a permit
+ * goes to the first thread in the queue.
  */
 public final class ConnectionPermits {
 
