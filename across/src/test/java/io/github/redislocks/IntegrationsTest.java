@@ -68,6 +68,7 @@ class IntegrationsTest extends CodeRules {
                                 "",
                                 "testkit.twin",
                                 "client",
+                                "shared",
                                 "engine",
                                 "waiting",
                                 "lease",
