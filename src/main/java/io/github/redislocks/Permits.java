@@ -54,7 +54,7 @@ public interface Permits {
      * each other in a circle.
      *
      * @param count how many; at least 1, at most the size
-     * @throws IllegalArgumentException if the count cannot be had; nothing is sent
+     * @throws IllegalArgumentException if the count is out of this range; nothing is sent
      * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
      * @throws IllegalStateException if the {@link Locks} is closed, the size is not the size in Redis, or the count is
      *     greater than the size in Redis
@@ -81,7 +81,7 @@ public interface Permits {
      * @param count how many; at least 1, at most the size
      * @param wait how long to wait; zero or less to take free permits only, if nobody waits
      * @return the handle; empty if too few permits were free
-     * @throws IllegalArgumentException if the count cannot be had; nothing is sent
+     * @throws IllegalArgumentException if the count is out of this range; nothing is sent
      * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
      * @throws IllegalStateException as for {@link #acquire(int)}
      * @throws LockUnavailableException if it is unknown whether permits are free
@@ -92,7 +92,7 @@ public interface Permits {
      * Acquires permits without blocking a thread; {@link LeasedLock#acquireAsync()} says how to use the future.
      *
      * @param count how many; at least 1, at most the size
-     * @throws IllegalArgumentException if the count cannot be had; nothing is sent
+     * @throws IllegalArgumentException if the count is out of this range; nothing is sent
      * @throws IllegalStateException if the {@link Locks} is closed
      */
     CompletableFuture<PermitHandle> acquireAsync(int count);
@@ -103,7 +103,7 @@ public interface Permits {
      * @param count how many; at least 1, at most the size
      * @param wait how long to wait; zero or less to take free permits only, if nobody waits
      * @return a future of the handle, or of empty if too few permits were free
-     * @throws IllegalArgumentException if the count cannot be had; nothing is sent
+     * @throws IllegalArgumentException if the count is out of this range; nothing is sent
      * @throws IllegalStateException if the {@link Locks} is closed
      */
     CompletableFuture<Optional<PermitHandle>> tryAcquireAsync(int count, Duration wait);

@@ -48,12 +48,12 @@ public final class PermitsInspection {
                         .count();
     }
 
-    /** Who has permits, in the order of their smallest numbers. */
+    /** The owners of permits, in the order of their smallest numbers. */
     public List<Held> held() {
         return held;
     }
 
-    /** Who waits for permits, in the order in which they will be served. */
+    /** The callers that wait for permits, in the order in which they will be served. */
     public List<Waiting> waiting() {
         return waiting;
     }

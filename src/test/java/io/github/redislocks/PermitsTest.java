@@ -19,7 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of permits when processes die, requests are late or lost, and Redis forgets. */
+/** The fate of permits when processes die, requests are late or lost, and Redis forgets. */
 class PermitsTest extends FakeTime {
 
     private static final String POOL = "redis-locks:{encoder}:permits";
@@ -243,6 +243,33 @@ class PermitsTest extends FakeTime {
         assertThat(second.fencingToken()).isGreaterThan(first.fencingToken());
         first.close();
         second.close();
+    }
+
+    @Test
+    void permits_ofSeveralHandles_areRenewed() {
+        PermitHandle first = one(permits);
+        PermitHandle second = one(permits);
+        lock.lock();
+        pass(100_000);
+        first.ensureHeld();
+        second.ensureHeld();
+        lock.ensureHeld();
+        assertThat(losses).isEmpty();
+        first.close();
+        second.close();
+        lock.unlock();
+    }
+
+    @Test
+    void uncontended_acquisitionAndRelease_needOneRequestEach() {
+        one(permits).close();
+        redis.log().clear();
+        one(permits).close();
+        assertThat(redis.log().requests()).isEqualTo(2);
+        CompletableFuture<PermitHandle> future = permits.acquireAsync(1);
+        passUntil(future::isDone);
+        future.join().close();
+        assertThat(redis.log().requests()).as("without a thread").isEqualTo(4);
     }
 
     @Test

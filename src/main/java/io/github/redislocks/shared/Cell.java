@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The place of one thread at one lock. Threads write to no common place when they read, so each has a cell of its own,
- * for good. The place of a cell is one of:
+ * permanently. The place of a cell is one of:
  *
  * <pre>
  *   null      the thread is outside
