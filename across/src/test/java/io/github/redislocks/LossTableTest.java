@@ -78,7 +78,7 @@ class LossTableTest extends FakeTime implements LossScene.Ground {
 
     /** Ways that are not in the table: {@code ReadWriteLossTest} and {@code PermitsTest} show what is lost there. */
     private static final Pattern ELSEWHERE =
-            Pattern.compile("(RedisReadLock|Permits)\\..*|Locks\\.permits\\(.*|RedisLocks\\.readWriteLock\\(.*");
+            Pattern.compile("(RedisReadLock|RedisPermits|Permits)\\..*|Locks\\.permits\\(.*|RedisLocks\\.readWriteLock\\(.*");
 
     private final Map<RedisLocks, InMemoryRedis> servers = new HashMap<>();
 
