@@ -77,8 +77,8 @@ class LossTableTest extends FakeTime implements LossScene.Ground {
             Set.of("LeaderOptions.lock(LockOptions)", "LeaderWork.lead(LeaderTerm)");
 
     /** Ways that are not in the table: {@code ReadWriteLossTest} and {@code PermitsTest} show what is lost there. */
-    private static final Pattern ELSEWHERE =
-            Pattern.compile("(RedisReadLock|RedisPermits|Permits)\\..*|Locks\\.permits\\(.*|RedisLocks\\.readWriteLock\\(.*");
+    private static final Pattern ELSEWHERE = Pattern.compile(
+            "(RedisReadLock|RedisPermits|Permits)\\..*|Locks\\.permits\\(.*|RedisLocks\\.readWriteLock\\(.*");
 
     private final Map<RedisLocks, InMemoryRedis> servers = new HashMap<>();
 
