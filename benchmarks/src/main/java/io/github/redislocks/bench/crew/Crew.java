@@ -36,8 +36,18 @@ public final class Crew implements AutoCloseable {
             children.get(i).begin(tasks.get(i));
         }
         List<R> answers = new ArrayList<>();
+        RuntimeException failure = null;
         for (int i = 0; i < children.size(); i++) {
-            answers.add(children.get(i).end(tasks.get(i)));
+            try {
+                answers.add(children.get(i).end(tasks.get(i)));
+            } catch (RuntimeException e) {
+                // Hear the others before the failure is thrown: an answer that nobody hears would be taken for the
+                // next.
+                failure = e;
+            }
+        }
+        if (failure != null) {
+            throw failure;
         }
         return answers;
     }
