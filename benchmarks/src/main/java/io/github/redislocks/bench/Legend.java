@@ -13,6 +13,8 @@ enum Legend {
     LOCAL("ours-local", "redis-locks, localReentry", 0x3A6EA5),
     RESIDENT("ours-resident", "redis-locks, residency", 0x56B4E9),
     WATCHING("ours-watching", "redis-locks, watchDeletions", 0x3A6EA5),
+    MUTEX("ours-mutex", "redis-locks, plain lock", 0x3A6EA5),
+    RESIDENT_MUTEX("ours-resident-mutex", "redis-locks, plain lock, residency", 0x8DA9C4),
     METERED("ours-metered", "redis-locks, with metrics", 0x3A6EA5),
     BEFORE("ours-before", "redis-locks, before", 0x8DA9C4),
     QUORUM("ours-quorum", "redis-locks", 0x0072B2),

@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         description = "Measures redis-locks beside others, on a Redis.",
         subcommands = {Jmh.class, Draw.class},
-        footer = "%nStatus 1: two threads had a lock at once, or a work did not come to its end.")
+        footer = "%nStatus 1: more threads had a lock at once than may, or a work did not come to its end.")
 final class Main implements Callable<Integer> {
 
     /** The names of all works. */
@@ -36,7 +36,7 @@ final class Main implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--quick", description = "All works in less than 5 minutes, and less exactly.")
+    @Option(names = "--quick", description = "All works in about 7 minutes, and less exactly.")
     private boolean quick;
 
     @Option(

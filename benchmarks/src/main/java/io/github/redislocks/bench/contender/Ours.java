@@ -1,13 +1,18 @@
 package io.github.redislocks.bench.contender;
 
 import io.github.redislocks.LockOptions;
+import io.github.redislocks.PermitHandle;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.micrometer.LockMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
 
 /** This library. */
 final class Ours implements LockClient {
@@ -25,11 +30,20 @@ final class Ours implements LockClient {
         /** On a quorum of masters that have just been started and have forgotten nothing. */
         QUORUM,
         /** With metrics of Micrometer. */
-        METERED
+        METERED,
+        /** The plain lock where others have a read-write lock. */
+        MUTEX,
+        /** The same, with a residency. */
+        RESIDENT_MUTEX
     }
 
+    private static final Set<Kind> RESIDENTS = EnumSet.of(Kind.RESIDENT, Kind.RESIDENT_MUTEX);
+    private static final Set<Kind> MUTEXES = EnumSet.of(Kind.MUTEX, Kind.RESIDENT_MUTEX);
     private static final String KEY_PREFIX = "redis-locks";
     private static final Duration RESIDENCY = Duration.ofMillis(100);
+
+    /** The time that a busy machine may need to start. It is not measured. */
+    private static final Duration CONNECT = Duration.ofSeconds(20);
 
     private final LongAdder losses = new LongAdder();
     private final RedisLocks locks;
@@ -53,7 +67,8 @@ final class Ours implements LockClient {
         }
         locks = builder.localReentry(kind == Kind.LOCAL_REENTRY)
                 .watchDeletions(kind == Kind.WATCHING)
-                .residency(kind == Kind.RESIDENT ? RESIDENCY : Duration.ZERO)
+                .residency(RESIDENTS.contains(kind) ? RESIDENCY : Duration.ZERO)
+                .connectWithin(CONNECT)
                 .onLockLost(loss -> losses.increment())
                 .build();
     }
@@ -69,6 +84,23 @@ final class Ours implements LockClient {
     @Override
     public Mutex mutex(List<String> keys) {
         return Mutex.of(locks.multiLock(List.of(keys.toArray(String[]::new))));
+    }
+
+    @Override
+    public ReadWriteLock readWriteLock(String key) {
+        if (MUTEXES.contains(kind)) {
+            Lock one = locks.reentrantLock(key);
+            return new OneLock(one, one);
+        }
+        return locks.readWriteLock(key);
+    }
+
+    /** A lock for reading and for writing. */
+    private record OneLock(Lock readLock, Lock writeLock) implements ReadWriteLock {}
+
+    @Override
+    public Mutex permit(String key) {
+        return new Permit<>(locks.permits(key, Permit.SIZE)::acquire, PermitHandle::close);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.github.redislocks.bench.crew;
 
+import io.github.redislocks.bench.contender.Mutex;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.invoke.MethodHandles;
@@ -12,11 +13,13 @@ import java.nio.file.StandardOpenOption;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** A cell that one visitor may be in at a time. It shows whether two threads have a lock at once. */
+/**
+ * A place that shows whether more threads have a lock at once than may. Each visitor takes a part of the room, and a
+ * writer all of it.
+ */
 public final class Cell {
 
     private static final VarHandle WORDS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
-    private static final long EMPTY = 0;
     private static final Map<String, Cell> CELLS = new ConcurrentHashMap<>();
 
     /** The name of a cell that only one JVM uses. */
@@ -47,10 +50,23 @@ public final class Cell {
         }
     }
 
-    /** Enters and leaves at once. Returns how often another visitor was in the cell. */
-    int visit(long visitor) {
-        boolean entered = WORDS.compareAndSet(memory, 0, EMPTY, visitor);
-        boolean left = WORDS.compareAndSet(memory, 0, visitor, EMPTY);
-        return entered && left ? 0 : 1;
+    /** Returns 1 if there is no room, and enters all the same. */
+    int enter(long part) {
+        return taken(part) + part > Mutex.ROOM ? 1 : 0;
+    }
+
+    /** Returns 1 if another visitor has entered without room meanwhile. */
+    int leave(long part) {
+        return taken(-part) > Mutex.ROOM ? 1 : 0;
+    }
+
+    /** Enters and leaves at once, alone. Returns how often another visitor was in the cell. */
+    int visit() {
+        return enter(Mutex.ROOM) + leave(Mutex.ROOM);
+    }
+
+    /** The room that was taken before. */
+    private long taken(long more) {
+        return (long) WORDS.getAndAdd(memory, 0, more);
     }
 }

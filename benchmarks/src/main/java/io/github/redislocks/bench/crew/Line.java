@@ -26,13 +26,12 @@ public record Line(Contender contender, Setting setting, String key, int threads
         CountDownLatch calling = new CountDownLatch(threads);
         List<Future<Visit>> visits = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
-            int visitor = 1 + i;
             visits.add(worker.threads().submit(() -> {
                 Mutex mutex = client.mutex(key);
                 calling.countDown();
                 mutex.lock();
                 long had = System.nanoTime();
-                int violations = Cell.of(Cell.OWN).visit(visitor);
+                int violations = Cell.of(Cell.OWN).visit();
                 long left = System.nanoTime();
                 mutex.unlock();
                 return new Visit(had, left, violations);

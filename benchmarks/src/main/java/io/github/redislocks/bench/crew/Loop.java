@@ -7,6 +7,7 @@ import io.github.redislocks.bench.contender.LockClient;
 import io.github.redislocks.bench.contender.Mutex;
 import io.github.redislocks.bench.contender.Setting;
 import io.github.redislocks.bench.contender.Stock;
+import io.github.redislocks.bench.contender.Use;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -14,23 +15,25 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Several threads lock and unlock in a loop, for a given time.
  *
+ * @param use what the threads lock
  * @param how what one iteration does
  * @param keys a lock for each thread
  * @param cell the file of the cell that the threads of all JVMs share; empty if each lock has one thread
- * @param firstVisitor the first of the visitor numbers of the threads, which no other JVM uses
  */
 public record Loop(
         Contender contender,
         Setting setting,
+        Use use,
         How how,
         Clients clients,
         List<String> keys,
         String cell,
-        int firstVisitor,
         long nanos)
         implements Task<Tally> {
 
@@ -50,13 +53,34 @@ public record Loop(
         /** Locks and unlocks a name that nobody has used before. */
         FRESH,
         /** Increases a number in Redis between lock and unlock. */
-        WORK
+        WORK,
+        /** Stays for 1 ms between lock and unlock. */
+        STAY_1,
+        /** Stays for 10 ms between lock and unlock. */
+        STAY_10
     }
 
     @Override
     public Tally run(Worker worker) throws InterruptedException, ExecutionException {
         try (Stock stock = how == How.WORK ? new Stock(setting, keys.get(0)) : null) {
-            return run(worker, stock == null ? () -> {} : stock::raise);
+            return run(worker, inside(stock));
+        }
+    }
+
+    /** What a thread does between lock and unlock. */
+    private Runnable inside(Stock stock) {
+        return switch (how) {
+            case WORK -> stock::raise;
+            case STAY_1 -> () -> stay(TimeUnit.MILLISECONDS.toNanos(1));
+            case STAY_10 -> () -> stay(TimeUnit.MILLISECONDS.toNanos(10));
+            default -> () -> {};
+        };
+    }
+
+    private static void stay(long nanos) {
+        long end = System.nanoTime() + nanos;
+        for (long left = nanos; left > 0; left = end - System.nanoTime()) {
+            LockSupport.parkNanos(left);
         }
     }
 
@@ -67,14 +91,13 @@ public record Loop(
         for (int i = 0; i < keys.size(); i++) {
             String key = keys.get(i);
             LockClient client = worker.client(contender, clients == Clients.ONE ? setting : setting.ofClient(i));
-            long visitor = firstVisitor + i;
             threads.add(worker.threads().submit(() -> {
-                Mutex mutex = client.mutex(key);
+                Mutex mutex = use.of(client, key);
                 Tally tally = new Tally();
                 ready.countDown();
                 go.await();
                 long cpu = threadCpuNanos();
-                turns(client, mutex, inside, tally, visitor, key);
+                turns(client, mutex, inside, tally, key);
                 tally.threadCpuNanos = threadCpuNanos() - cpu;
                 return tally;
             }));
@@ -100,7 +123,7 @@ public record Loop(
         return all;
     }
 
-    private void turns(LockClient client, Mutex mutex, Runnable inside, Tally tally, long visitor, String key) {
+    private void turns(LockClient client, Mutex mutex, Runnable inside, Tally tally, String key) {
         if (how == How.REENTER) {
             mutex.lock();
             try {
@@ -113,7 +136,7 @@ public record Loop(
         } else if (cell.isEmpty()) {
             alone(mutex, tally);
         } else {
-            together(mutex, inside, tally, visitor);
+            together(mutex, inside, tally);
         }
     }
 
@@ -150,7 +173,7 @@ public record Loop(
         tally.opsOfThreads.add(ops);
     }
 
-    private void together(Mutex mutex, Runnable inside, Tally tally, long visitor) {
+    private void together(Mutex mutex, Runnable inside, Tally tally) {
         Cell place = Cell.of(cell);
         long ops = 0;
         long called = System.nanoTime();
@@ -158,12 +181,17 @@ public record Loop(
         while (called < end) {
             mutex.lock();
             long entered = System.nanoTime();
-            tally.violations += place.visit(visitor);
+            long part = mutex.part();
+            tally.violations += place.enter(part);
             inside.run();
+            tally.violations += place.leave(part);
             mutex.unlock();
             long left = System.nanoTime();
             ops++;
             tally.waits.recordValue(entered - called);
+            if (part == Mutex.ROOM) {
+                tally.writerWaits.recordValue(entered - called);
+            }
             tally.latency.recordValue(left - called);
             called = left;
         }

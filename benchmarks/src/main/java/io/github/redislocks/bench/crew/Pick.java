@@ -37,12 +37,12 @@ public record Pick(Contender contender, Setting setting, String prefix, int most
         CountDownLatch go = new CountDownLatch(1);
         List<Future<Tally>> threads = new ArrayList<>();
         for (int i = 0; i < setting.threads(); i++) {
-            int visitor = 1 + i;
+            int seed = 1 + i;
             threads.add(worker.threads().submit(() -> {
-                List<Choice> choices = choices(client, cells, new Random(visitor));
+                List<Choice> choices = choices(client, cells, new Random(seed));
                 ready.countDown();
                 go.await();
-                return turn(choices, visitor);
+                return turn(choices);
             }));
         }
         ready.await();
@@ -64,7 +64,7 @@ public record Pick(Contender contender, Setting setting, String prefix, int most
         return choices;
     }
 
-    private Tally turn(List<Choice> choices, long visitor) {
+    private Tally turn(List<Choice> choices) {
         Tally tally = new Tally();
         long cpu = Loop.threadCpuNanos();
         long ops = 0;
@@ -75,7 +75,7 @@ public record Pick(Contender contender, Setting setting, String prefix, int most
             choice.mutex().lock();
             long entered = System.nanoTime();
             for (Cell cell : choice.cells()) {
-                tally.violations += cell.visit(visitor);
+                tally.violations += cell.visit();
             }
             choice.mutex().unlock();
             long left = System.nanoTime();

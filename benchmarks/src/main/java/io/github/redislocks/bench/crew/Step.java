@@ -3,10 +3,11 @@ package io.github.redislocks.bench.crew;
 import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Mutex;
 import io.github.redislocks.bench.contender.Setting;
+import io.github.redislocks.bench.contender.Use;
 import java.io.Serializable;
 
 /** A call of a lock by a worker's main thread. */
-public record Step(Contender contender, Setting setting, String key, Call call) implements Task<Step.Answer> {
+public record Step(Contender contender, Setting setting, Use use, String key, Call call) implements Task<Step.Answer> {
 
     /** The message of a worker that is about to wait. */
     public static final String CALLING = "calling";
@@ -28,7 +29,7 @@ public record Step(Contender contender, Setting setting, String key, Call call) 
 
     @Override
     public Answer run(Worker worker) {
-        Mutex mutex = worker.client(contender, setting).mutex(key);
+        Mutex mutex = use.of(worker.client(contender, setting), key);
         if (call == Call.LOCK) {
             worker.say(CALLING);
         }

@@ -19,7 +19,10 @@ public final class Tally implements Serializable {
     /** The times from the call of lock to its return, in ns; empty in loops where no thread waits. */
     public final Histogram waits = new Histogram(3);
 
-    /** How often two threads had a lock at once. */
+    /** The waits of those who then had the lock alone, in ns. */
+    public final Histogram writerWaits = new Histogram(3);
+
+    /** How often more threads had a lock at once than may. */
     public long violations;
 
     /** The longest time of all threads. */
@@ -38,6 +41,7 @@ public final class Tally implements Serializable {
         opsOfThreads.addAll(other.opsOfThreads);
         latency.add(other.latency);
         waits.add(other.waits);
+        writerWaits.add(other.writerWaits);
         violations += other.violations;
         elapsedNanos = Math.max(elapsedNanos, other.elapsedNanos);
         cpuNanos += other.cpuNanos;

@@ -6,6 +6,7 @@ import io.github.redislocks.bench.Series;
 import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Contender.Trait;
 import io.github.redislocks.bench.contender.Setting;
+import io.github.redislocks.bench.contender.Use;
 import io.github.redislocks.bench.crew.Cell;
 import io.github.redislocks.bench.crew.Child;
 import io.github.redislocks.bench.crew.Crew;
@@ -70,7 +71,7 @@ record Growth() implements Work {
         long nanos = TimeUnit.MILLISECONDS.toNanos(bench.settings().roundMillis());
         Setting setting = new Setting(bench.server().uri(), 1);
         List<String> keys = Collections.nCopies(clients, key);
-        Loop loop = new Loop(contender, setting, Loop.How.LOCK, Loop.Clients.EACH, keys, Cell.OWN, 1, nanos);
+        Loop loop = new Loop(contender, setting, Use.LOCK, Loop.How.LOCK, Loop.Clients.EACH, keys, Cell.OWN, nanos);
         Child child = crew.children().get(0);
         // Connect all clients, and let each wait once, before counting.
         child.call(loop);

@@ -6,6 +6,7 @@ import io.github.redislocks.bench.Results;
 import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Contender.Trait;
 import io.github.redislocks.bench.contender.Setting;
+import io.github.redislocks.bench.contender.Use;
 import io.github.redislocks.bench.crew.Child;
 import io.github.redislocks.bench.crew.Crew;
 import io.github.redislocks.bench.crew.Seed;
@@ -111,8 +112,8 @@ record Handoff() implements Work {
     private Pass handOn(Bench bench, Crew crew, Contender contender, int handoffs) {
         Setting setting = setting(bench);
         String key = key(contender);
-        Step lock = new Step(contender, setting, key, Step.Call.LOCK);
-        Step unlock = new Step(contender, setting, key, Step.Call.UNLOCK);
+        Step lock = new Step(contender, setting, Use.LOCK, key, Step.Call.LOCK);
+        Step unlock = new Step(contender, setting, Use.LOCK, key, Step.Call.UNLOCK);
         Child holder = crew.children().get(0);
         Child waiter = crew.children().get(1);
         begin(holder, lock);
@@ -143,8 +144,8 @@ record Handoff() implements Work {
         // Use another lock: for the lock above, clients know that others wait.
         String key = key(contender) + ":in-turn";
         crew.children().get(0).call(new Seed(contender, setting(bench), key));
-        Step lock = new Step(contender, setting(bench), key, Step.Call.LOCK);
-        Step unlock = new Step(contender, setting(bench), key, Step.Call.UNLOCK);
+        Step lock = new Step(contender, setting(bench), Use.LOCK, key, Step.Call.LOCK);
+        Step unlock = new Step(contender, setting(bench), Use.LOCK, key, Step.Call.UNLOCK);
         for (int i = 0; i < times; i++) {
             Child user = crew.children().get(i % 2);
             begin(user, lock);

@@ -20,7 +20,7 @@ record Round(Tally tally, double redisMicros, double scriptMicros) {
         if (tally.violations > 0) {
             bench.results()
                     .fail(work + ", " + contender.label() + ": " + tally.violations
-                            + " times two threads had the lock");
+                            + " times more threads had the lock than may");
         }
         if (tally.ops() == 0) {
             throw new IllegalStateException("nothing was done");
@@ -52,14 +52,10 @@ record Round(Tally tally, double redisMicros, double scriptMicros) {
         return (double) tally.allocatedBytes / tally.ops();
     }
 
-    /**
-     * The figures of a contender.
-     *
-     * @param over the name of the column for the contender's rate divided by the floor's
-     */
-    static Map<String, Figure> row(Rounds<Round> rounds, Contender contender, String over) {
+    /** The figures of a contender. */
+    static Map<String, Figure> row(Rounds<Round> rounds, Contender contender) {
         Map<String, Figure> row = new LinkedHashMap<>();
-        row.put(over, rounds.overFloor(contender, Round::opsPerSecond));
+        row.put("over " + rounds.base(), rounds.overFloor(contender, Round::opsPerSecond));
         row.put("ops/s", rounds.figure(contender, Round::opsPerSecond));
         Percentiles.put(row, all(rounds, contender).latency);
         row.put("Redis CPU µs/op", rounds.figure(contender, Round::redisMicrosPerOp));
@@ -74,7 +70,13 @@ record Round(Tally tally, double redisMicros, double scriptMicros) {
     static void putWaits(Map<String, Figure> row, Rounds<Round> rounds, Contender contender) {
         row.put("Jain", rounds.figure(contender, round -> round.tally.jain()));
         row.put("slowest/fastest", rounds.figure(contender, round -> round.tally.slowestShare()));
-        row.put("longest wait ms", Figure.of(all(rounds, contender).waits.getMaxValue() / 1e6));
+        Tally all = all(rounds, contender);
+        row.put("longest wait ms", Figure.of(all.waits.getMaxValue() / 1e6));
+        long alone = all.writerWaits.getTotalCount();
+        if (alone > 0 && alone < all.waits.getTotalCount()) {
+            row.put("writer's wait p50 µs", Figure.of(all.writerWaits.getValueAtPercentile(50) / 1e3));
+            row.put("writer's wait p99 µs", Figure.of(all.writerWaits.getValueAtPercentile(99) / 1e3));
+        }
     }
 
     private static Tally all(Rounds<Round> rounds, Contender contender) {

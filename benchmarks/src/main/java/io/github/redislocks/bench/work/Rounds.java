@@ -64,6 +64,11 @@ final class Rounds<R> {
         return List.copyOf(all.keySet());
     }
 
+    /** The name of the floor, or of the contender in its place. */
+    String base() {
+        return floor.label().startsWith("floor") ? "floor" : floor.label();
+    }
+
     List<R> of(Contender contender) {
         return all.get(contender);
     }

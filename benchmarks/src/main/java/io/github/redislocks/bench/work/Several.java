@@ -62,7 +62,7 @@ record Several() implements Work {
                             Round.of(bench, part.name, contender, () -> pick(bench, crew, part, contender)));
             Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
             for (Contender contender : rounds.contenders()) {
-                Map<String, Figure> row = Round.row(rounds, contender, "over " + part.floor.label());
+                Map<String, Figure> row = Round.row(rounds, contender);
                 if (part.threads > 1) {
                     Round.putWaits(row, rounds, contender);
                 }

@@ -8,6 +8,7 @@ import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Contender.Trait;
 import io.github.redislocks.bench.contender.Setting;
 import io.github.redislocks.bench.contender.Stock;
+import io.github.redislocks.bench.contender.Use;
 import io.github.redislocks.bench.crew.Cell;
 import io.github.redislocks.bench.crew.Crew;
 import io.github.redislocks.bench.crew.Loop;
@@ -27,7 +28,15 @@ import java.util.stream.IntStream;
 
 /** Threads that lock and unlock as often as they can. */
 record Throughput(
-        String name, String title, How how, int jvms, int threads, LockKeys keys, Contender floor, Trait... traits)
+        String name,
+        String title,
+        Use use,
+        How how,
+        int jvms,
+        int threads,
+        LockKeys keys,
+        Contender floor,
+        Trait... traits)
         implements Work {
 
     /** Whether each thread has its own lock, or all threads have one lock. */
@@ -44,23 +53,30 @@ record Throughput(
      * work.
      */
     static Throughput votes(String name, String title, int threads) {
-        return new Throughput(name, title, How.LOCK, 1, threads, LockKeys.OWN, Contender.FLOOR_REDLOCK, Trait.VOTES);
+        return new Throughput(
+                name, title, Use.LOCK, How.LOCK, 1, threads, LockKeys.OWN, Contender.FLOOR_REDLOCK, Trait.VOTES);
     }
 
     /** Makes the work on such a quorum in which all threads want one lock. */
     static Throughput votesTogether(String name, String title, int jvms, int threads) {
         return new Throughput(
-                name, title, How.LOCK, jvms, threads, LockKeys.COMMON, Contender.FLOOR_REDLOCK, Trait.VOTES);
+                name, title, Use.LOCK, How.LOCK, jvms, threads, LockKeys.COMMON, Contender.FLOOR_REDLOCK, Trait.VOTES);
     }
 
     /** Makes the work in which each thread of one JVM has its own lock. */
     static Throughput alone(String name, String title, How how, int threads, Trait... traits) {
-        return new Throughput(name, title, how, 1, threads, LockKeys.OWN, Contender.FLOOR_EVAL, traits);
+        return new Throughput(name, title, Use.LOCK, how, 1, threads, LockKeys.OWN, Contender.FLOOR_EVAL, traits);
     }
 
     /** Makes the work in which all threads of all JVMs want one lock. */
     static Throughput together(String name, String title, How how, int jvms, int threads, Trait... traits) {
-        return new Throughput(name, title, how, jvms, threads, LockKeys.COMMON, Contender.FLOOR_HANDOFF, traits);
+        return new Throughput(
+                name, title, Use.LOCK, how, jvms, threads, LockKeys.COMMON, Contender.FLOOR_HANDOFF, traits);
+    }
+
+    /** Makes the work in which all threads of all JVMs use a read-write lock or permits. No floor does the same. */
+    static Throughput used(String name, String title, Use use, How how, int jvms, int threads, Trait... traits) {
+        return new Throughput(name, title, use, how, jvms, threads, LockKeys.COMMON, Contender.REDISSON, traits);
     }
 
     @Override
@@ -81,8 +97,8 @@ record Throughput(
                     Rounds.of(bench, name, crew, contenders, (contender, round) -> round(bench, crew, contender));
             Map<String, Map<String, Figure>> rows = new LinkedHashMap<>();
             for (Contender contender : rounds.contenders()) {
-                Map<String, Figure> row = Round.row(rounds, contender, "over floor");
-                if (keys == LockKeys.COMMON) {
+                Map<String, Figure> row = Round.row(rounds, contender);
+                if (!cell().isEmpty()) {
                     Round.putWaits(row, rounds, contender);
                 }
                 Requests.count(bench, row, () -> loop(bench, crew, contender).ops());
@@ -114,7 +130,7 @@ record Throughput(
                     .toList();
             // A floor cannot re-enter: let it lock and unlock instead.
             How turn = how == How.REENTER && !contender.can(Trait.REENTERS) ? How.LOCK : how;
-            tasks.add(new Loop(contender, setting, turn, Loop.Clients.ONE, names, cell(), first, nanos));
+            tasks.add(new Loop(contender, setting, use, turn, Loop.Clients.ONE, names, cell(), nanos));
         }
         return how == How.WORK ? checked(bench, contender, setting, tasks, crew) : Tally.of(crew.call(tasks));
     }
@@ -137,9 +153,9 @@ record Throughput(
         return name + ":" + contender.label();
     }
 
-    /** The file of the cell that the threads of one lock share. */
+    /** The file of the cell that the threads of one lock share. Those who only read exclude nobody. */
     private String cell() {
-        if (keys == LockKeys.OWN) {
+        if (keys == LockKeys.OWN || use == Use.READ) {
             return "";
         }
         return jvms == 1 ? Cell.OWN : CELL.toString();

@@ -3,6 +3,7 @@ package io.github.redislocks.bench.work;
 import io.github.redislocks.bench.Bench;
 import io.github.redislocks.bench.contender.Contender;
 import io.github.redislocks.bench.contender.Setting;
+import io.github.redislocks.bench.contender.Use;
 import io.github.redislocks.bench.crew.Crew;
 import io.github.redislocks.bench.crew.Loop;
 import io.github.redislocks.bench.crew.Seed;
@@ -23,11 +24,11 @@ final class Warmth {
         crew.call(new Loop(
                 contender,
                 setting,
+                Use.LOCK,
                 Loop.How.LOCK,
                 Loop.Clients.ONE,
                 Collections.nCopies(Math.min(THREADS, setting.threads()), key),
                 "",
-                1,
                 nanos));
     }
 }
