@@ -67,7 +67,7 @@ public record Loop(
         }
     }
 
-    /** What a thread does between lock and unlock. */
+    /** The work of a thread between lock and unlock. */
     private Runnable inside(Stock stock) {
         return switch (how) {
             case WORK -> stock::raise;
