@@ -137,7 +137,8 @@ public final class RedisLocks implements Locks {
 
     /**
      * Returns the read-write lock with the given name and options. Sends nothing to Redis. Its write lock is the lock
-     * that {@link #reentrantLock(String, LockOptions)} returns. A {@link LockOptions#maxHold} limits write holds only.
+     * that {@link #reentrantLock(String, LockOptions)} returns. A {@link LockOptions#maxHold} limits write holds only;
+     * a {@link LockOptions#residency} keeps the lock for readers only.
      *
      * @param name 1 to 4096 bytes in UTF-8; any well-formed text
      * @throws IllegalArgumentException if the name or the options cannot work, or the options have a
@@ -146,14 +147,13 @@ public final class RedisLocks implements Locks {
      * @throws UnsupportedOperationException on a quorum
      */
     public RedisReentrantReadWriteLock readWriteLock(String name, LockOptions options) {
-        options.checkNotKept("a read-write lock", "its readers share the lock, and its writers release it for them.");
-        Settings own = options.over(client.settings).withResidency(Duration.ZERO);
+        Settings own = options.over(client.settings);
         if (!own.isRenewed()) {
             throw new IllegalArgumentException("The fixedLease is " + Shown.of(own.lease())
                     + ", of a read-write lock: its readers share one hold, which is renewed while any of them reads."
                     + " Set a lease instead.");
         }
-        Sync writer = client.lock(name, options.isFair(), own);
+        Sync writer = client.lock(name, options.isFair(), own.withResidency(Duration.ZERO));
         ShareLock share = client.readLock(writer, own.withMaxHold(Duration.ZERO));
         return new RedisReentrantReadWriteLock(client, new RedisReentrantLock(client, writer), share);
     }

@@ -3,6 +3,7 @@ package io.github.redislocks;
 import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.shared.ShareLock;
+import java.lang.invoke.VarHandle;
 import java.util.Collection;
 import java.util.concurrent.locks.ReadWriteLock;
 
@@ -43,6 +44,34 @@ public final class RedisReentrantReadWriteLock implements ReadWriteLock {
     @Override
     public RedisReentrantLock writeLock() {
         return writeLock;
+    }
+
+    /**
+     * Begins an optimistic read, which keeps no writer out. Returns a stamp for {@link #validate}, or zero if a thread
+     * has the write lock: then read under the {@link #readLock()}. Sends no request while this {@link RedisLocks} has
+     * the lock for readers, else one.
+     *
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
+     * @throws LockUnavailableException if Redis does not answer
+     */
+    public long tryOptimisticRead() {
+        long local = share.version();
+        return local == 0 ? client.queries().version(share.keys()) : local;
+    }
+
+    /**
+     * Returns true only if nobody has had the write lock since {@link #tryOptimisticRead()} returned the stamp, so that
+     * what the calling thread has read meanwhile belongs together. Any thread of any JVM may ask, at any time later:
+     * the stamp is the token of the last writer. Sends no request while this {@link RedisLocks} has the lock for
+     * readers, else one. False for the stamp zero, and while the calling thread has the write lock itself.
+     *
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
+     * @throws LockUnavailableException if Redis does not answer
+     */
+    public boolean validate(long stamp) {
+        // The reads of the caller come before the look at the lock.
+        VarHandle.acquireFence();
+        return stamp != 0 && tryOptimisticRead() == stamp;
     }
 
     /** The name of the lock. */

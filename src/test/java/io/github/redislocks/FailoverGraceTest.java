@@ -94,6 +94,18 @@ class FailoverGraceTest extends FakeTime {
         lock.unlock();
     }
 
+    /** The new server may not know a writer that still writes. */
+    @Test
+    void optimisticReads_areNotValidUntilTheGraceIsOver() {
+        RedisReentrantReadWriteLock shared = locks.readWriteLock("job");
+        long stamp = shared.tryOptimisticRead();
+        redis.moved();
+        assertThat(shared.validate(stamp)).isFalse();
+        assertThat(shared.tryOptimisticRead()).isZero();
+        pass(GRACE);
+        assertThat(shared.validate(stamp)).isTrue();
+    }
+
     @Test
     void timedTry_waitsAndThenDoesNotSayBusy() throws InterruptedException {
         redis.moved();

@@ -369,7 +369,7 @@ public final class LockClient {
 
     /** The number of locks that the client has in Redis although none of its threads holds them. */
     public long countIdle() {
-        return residences.countIdle();
+        return residences.countIdle() + shares.countIdle();
     }
 
     /** The names of the locks that this client holds. */

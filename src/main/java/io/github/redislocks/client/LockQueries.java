@@ -14,7 +14,9 @@ import io.github.redislocks.residency.Residences;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Inspections;
 import io.github.redislocks.script.PermitScripts;
+import io.github.redislocks.script.ShareScripts;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
@@ -36,6 +38,7 @@ public final class LockQueries {
     private final Clock clock;
     private final Settings settings;
     private final MonitoredRedis monitored;
+    private final FailoverEpoch epoch;
     private final UnavailableMessages unavailable;
     private final Holds holds;
     private final Attempts attempts;
@@ -47,6 +50,7 @@ public final class LockQueries {
         this.clock = access.clock();
         this.settings = access.settings();
         this.monitored = access.monitored();
+        this.epoch = access.epoch();
         this.unavailable = access.unavailable();
         this.holds = parts.holds();
         this.attempts = parts.attempts();
@@ -62,6 +66,12 @@ public final class LockQueries {
     /** Returns who has permits of a pool, and who waits for some. */
     public PermitsInspection inspect(PermitPool pool) {
         return PermitScripts.inspection(pool, look(pool.keys(), PermitScripts.show(pool.keys())));
+    }
+
+    /** The token of the last writer; 0 if a writer has the lock, or if after a failover nobody knows yet. */
+    public long version(LockKeys keys) {
+        long version = look(keys, ShareScripts.version(keys)).number(0);
+        return epoch.graceNanos(clock.nanoTime()) > 0 ? 0 : version;
     }
 
     /** Sets how many permits there are; returns how many there were. */

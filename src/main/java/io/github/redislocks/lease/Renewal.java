@@ -8,6 +8,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
+import io.github.redislocks.script.ShareScripts;
 import io.github.redislocks.script.TokenMemory;
 import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
@@ -38,13 +39,14 @@ final class Renewal implements Job {
     private long leaseMillis;
 
     /** Makes a renewal. Removes from {@code holds} those that end before the renewal is sent. */
-    Renewal(RedisAccess access, Losses losses, List<Hold> holds, int batch) {
+    Renewal(RedisAccess access, Losses losses, List<Hold> holds, long leaseMillis, int batch) {
         this.clock = access.clock();
         this.settings = access.settings();
         this.redis = access.monitored();
         this.epoch = access.epoch();
         this.losses = losses;
         this.holds = holds;
+        this.leaseMillis = leaseMillis;
         this.batch = batch;
         this.failoverEpoch = epoch.count();
     }
@@ -94,11 +96,9 @@ final class Renewal implements Job {
 
     private Call renewal(long sentNanos) {
         Hold first = holds.get(0);
-        // In a batch, ask for the default lease even if an inner unlock has ended the renewal of a hold: each hold was
-        // renewed with that lease when the batch was made.
-        if (holds.size() > 1) {
-            leaseMillis = settings.leaseMillis();
-        } else {
+        // In a batch, ask for its lease even if an inner unlock has ended the renewal of a hold: each hold was renewed
+        // with that lease when the batch was made.
+        if (holds.size() == 1) {
             leaseMillis = first.isRenewed()
                     ? first.owner.leaseMillis(first.renewedMillis())
                     : Math.max(1, (first.wantedUntilNanos() - sentNanos) / 1_000_000);
@@ -109,7 +109,9 @@ final class Renewal implements Job {
             leaseMillis = holds.get(i).leaseAt(sentNanos, leaseMillis);
         }
         if (holds.size() > 1) {
-            return Scripts.renewAll(holds, leaseMillis);
+            return first.owner.isShared()
+                    ? ShareScripts.renewAll(holds, leaseMillis)
+                    : Scripts.renewAll(holds, leaseMillis);
         }
         boolean fence = isFenceDue(settings, first, sentNanos);
         if (fence) {
@@ -173,7 +175,7 @@ final class Renewal implements Job {
         long now = clock.nanoTime();
         hold.answeredIn(failoverEpoch);
         if (held) {
-            hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos());
+            hold.renewNext(sentNanos + renewalNanos(hold) - spreadNanos(hold));
             if (hold.extend(now, sentNanos, leaseMillis)) {
                 hold.answered(Leased.Asker.WATCHDOG, !reply.resent());
             }
@@ -187,10 +189,7 @@ final class Renewal implements Job {
         }
     }
 
-    /**
-     * The time between two renewals of a hold. In a batch, this is the time for the lease that the batch asked for: the
-     * default lease, or a shorter one.
-     */
+    /** The time between two renewals of a hold. In a batch, this is the time for the lease that the batch asked for. */
     private long renewalNanos(Hold hold) {
         return holds.size() > 1 ? Timing.renewalNanos(leaseMillis) : hold.renewalNanos();
     }
@@ -199,8 +198,8 @@ final class Renewal implements Job {
      * By how much the next renewal is earlier than usual, so that the renewals of many holds that began together spread
      * over time.
      */
-    private long spreadNanos() {
-        return Math.min(batch * SPREAD_NANOS, settings.renewalNanos() / 8);
+    private long spreadNanos(Hold hold) {
+        return Math.min(batch * SPREAD_NANOS, renewalNanos(hold) / 8);
     }
 
     @Override

@@ -14,7 +14,9 @@ import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.Batch;
 import io.github.redislocks.watchdog.Task;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -152,7 +154,7 @@ public final class Renewals implements Task {
             // An error with one hold keeps no other hold from being renewed.
             Steps.forEach(holds.all(), walk::inspect);
         } finally {
-            walk.addBatch();
+            walk.addBatches();
             lostHolds.forgetOldest();
             losses.events.startThreads();
             // Call this after the loop: an error here must not keep holds from being renewed.
@@ -178,7 +180,7 @@ public final class Renewals implements Task {
         private final long horizon;
         private final int failoverEpoch;
         private final Batch due;
-        private List<Hold> together = new ArrayList<>();
+        private final Map<Kind, List<Hold>> together = new HashMap<>();
         private int batches;
         /** When the next inspection is due. */
         private long next = Long.MAX_VALUE;
@@ -255,27 +257,32 @@ public final class Renewals implements Task {
         }
 
         private void renew(Hold hold) {
-            if (!isForBatch(hold, now)) {
-                add(new ArrayList<>(List.of(hold)), 0);
+            long lease = hold.owner.leaseMillis(hold.renewedMillis());
+            if (!isForBatch(hold, lease, now)) {
+                add(new ArrayList<>(List.of(hold)), lease, 0);
                 return;
             }
-            together.add(hold);
-            if (together.size() >= BATCH) {
-                addBatch();
+            Kind kind = new Kind(hold.owner.isShared(), lease);
+            List<Hold> batch = together.computeIfAbsent(kind, any -> new ArrayList<>());
+            batch.add(hold);
+            if (batch.size() >= BATCH) {
+                together.remove(kind);
+                add(batch, lease, batches++);
             }
         }
 
-        void addBatch() {
-            if (!together.isEmpty()) {
-                add(together, batches++);
-                together = new ArrayList<>();
-            }
+        void addBatches() {
+            together.forEach((kind, batch) -> add(batch, kind.leaseMillis, batches++));
+            together.clear();
         }
 
-        private void add(List<Hold> holds, int batch) {
-            due.add(holds.get(0).lock(), new Renewal(access, losses, holds, batch));
+        private void add(List<Hold> holds, long lease, int batch) {
+            due.add(holds.get(0).lock(), new Renewal(access, losses, holds, lease, batch));
         }
     }
+
+    /** The kind of the holds of one batch. */
+    private record Kind(boolean shared, long leaseMillis) {}
 
     /**
      * Ends in Redis the lost holds that renewals have prolonged, or may prolong. Otherwise others would wait for the
@@ -297,14 +304,13 @@ public final class Renewals implements Task {
         return hold.nextRenewalNanos() <= clock.nanoTime() + Renewal.pauseNanos(settings, hold);
     }
 
-    private boolean isForBatch(Hold hold, long now) {
+    private boolean isForBatch(Hold hold, long lease, long now) {
         return redis.hasOneSlot()
                 && !LockKeys.arePermits(hold.lock())
                 && hold.isRenewed()
-                && !hold.owner.isShared()
-                && hold.renewedMillis() == settings.leaseMillis()
-                && hold.leaseAt(now, settings.leaseMillis()) == settings.leaseMillis()
-                && !Renewal.isFenceDue(settings, hold, now);
+                && hold.leaseAt(now, lease) == lease
+                && (hold.owner.isShared()
+                        || (lease == settings.leaseMillis() && !Renewal.isFenceDue(settings, hold, now)));
     }
 
     private void abandon(Hold hold) {

@@ -131,6 +131,11 @@ final class Share {
         usedNanos = Math.max(usedNanos, nanos);
     }
 
+    /** Returns true if nobody has used the share since the last look. Called by the watchdog only. */
+    boolean isIdle() {
+        return usedNanos < lookedNanos;
+    }
+
     /** When to look for readers next. */
     long lookNanos() {
         return lookNanos;
@@ -141,8 +146,8 @@ final class Share {
      * time of the last pause.
      */
     void lookAgain(long now, long lingerNanos, long mostNanos) {
-        if (usedNanos < lookedNanos) {
-            lookNanos = usedNanos + lingerNanos;
+        if (isIdle()) {
+            lookNanos = Math.min(usedNanos + lingerNanos, now + mostNanos);
         } else {
             lookNanos = now + pauseNanos;
             pauseNanos = Math.min(2 * pauseNanos, mostNanos);

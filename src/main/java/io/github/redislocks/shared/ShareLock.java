@@ -321,6 +321,12 @@ public final class ShareLock extends Sync {
         throw loss == null ? notHeld() : Losses.exception(loss);
     }
 
+    /** The token of the last writer if this client has a valid share, so that nobody can write now; else 0. */
+    public long version() {
+        Share present = sharer.share();
+        return present != null && present.hold.isValid(clock.nanoTime()) ? present.hold.token : 0;
+    }
+
     /** The number of unlocks that are due for the calling thread; 0 if it does not read, or has lost the lock. */
     public int readCount() {
         Cell cell = cell();

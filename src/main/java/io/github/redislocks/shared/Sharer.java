@@ -52,6 +52,8 @@ final class Sharer extends Owner implements Keeper {
     private volatile boolean closing;
     /** The longest lease of all lock objects. */
     private final AtomicLong longestMillis = new AtomicLong();
+    /** The longest time of all lock objects for which a share stays after its last reader. */
+    private final AtomicLong lingerNanos = new AtomicLong();
     /** How many cells there may be until those of ended threads are looked for. */
     private volatile int manyCells = FEW;
 
@@ -267,9 +269,15 @@ final class Sharer extends Owner implements Keeper {
         return recalled.get() >= present.hold.attempt;
     }
 
-    /** Notes the lease of a lock object. */
-    void wantsLease(long millis) {
-        longestMillis.accumulateAndGet(millis, Math::max);
+    /** Notes the lease of a lock object, and for how long its shares stay after their last readers. */
+    void wants(long leaseMillis, long nanos) {
+        longestMillis.accumulateAndGet(leaseMillis, Math::max);
+        lingerNanos.accumulateAndGet(nanos, Math::max);
+    }
+
+    /** For how long a share stays after its last reader. */
+    long lingerNanos() {
+        return lingerNanos.get();
     }
 
     /** While threads read, a renewal asks for the lease that they want; else for the short one. */

@@ -44,10 +44,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Shares implements Task {
 
-    /** For how long a share lingers after its last reader. */
+    /** For how long a share lingers at least after its last reader. */
     private static final long LINGER_NANOS = 1_000_000;
     /** The longest time between two looks whether anybody reads under a share. */
     private static final long MOST_PAUSE_NANOS = 128_000_000;
+    /** The same for a share that stays longer than that. */
+    private static final long MOST_KEPT_PAUSE_NANOS = 1_500_000_000;
     /** How long a thread that tries the write lock sleeps until it looks again whether the own share has ended. */
     private static final long TRY_PAUSE_NANOS = 20_000;
 
@@ -69,6 +71,8 @@ public final class Shares implements Task {
     private volatile boolean any;
 
     private volatile boolean closed;
+    /** How many idle shares the present inspection has left. Used by the watchdog only. */
+    private int idle;
 
     public Shares(RedisAccess access, WaitingParts parts, Owners owners, EventNotifier events) {
         this.clock = access.clock();
@@ -93,7 +97,7 @@ public final class Shares implements Task {
         Settings idle = own.withLease(
                 Duration.ofMillis(Math.max(Settings.MIN_LEASE.toMillis(), Timing.claimMillis(own.leaseMillis()))));
         Sharer sharer = byLock.get(keys.lock(), lock -> new Sharer(owners.clientId(), keys, losses, holds));
-        sharer.wantsLease(own.leaseMillis());
+        sharer.wants(own.leaseMillis(), Math.max(LINGER_NANOS, own.residencyNanos()));
         return new ShareLock(engine, writer, idle, this, sharer);
     }
 
@@ -317,6 +321,17 @@ public final class Shares implements Task {
         return waiting;
     }
 
+    /** The number of shares that a residency keeps and under which no thread reads. */
+    public long countIdle() {
+        return all().stream()
+                .filter(sharer -> sharer.lingerNanos() > LINGER_NANOS)
+                .filter(sharer -> {
+                    Share share = sharer.share();
+                    return share != null && share.hold.isOpen() && !sharer.isUsed(share);
+                })
+                .count();
+    }
+
     /** The sharers that have, or may still have, a share in Redis. */
     private List<Sharer> all() {
         return (any ? holds.all() : List.<Hold>of())
@@ -331,6 +346,7 @@ public final class Shares implements Task {
         if (!any) {
             return Long.MAX_VALUE;
         }
+        idle = 0;
         long[] next = {Long.MAX_VALUE};
         Steps.forEach(all(), sharer -> next[0] = Math.min(next[0], inspect(sharer, now)));
         return next[0];
@@ -343,10 +359,14 @@ public final class Shares implements Task {
         }
         if (now >= share.lookNanos()) {
             boolean used = look(sharer, share, now);
-            if (!used && now - share.usedNanos() >= LINGER_NANOS) {
+            long linger = sharer.lingerNanos();
+            if (!used && now - share.usedNanos() >= linger) {
                 closeIfUnused(sharer, share);
             }
-            share.lookAgain(now, LINGER_NANOS, MOST_PAUSE_NANOS);
+            share.lookAgain(now, linger, Math.max(MOST_PAUSE_NANOS, Math.min(linger, MOST_KEPT_PAUSE_NANOS)));
+        }
+        if (share.isIdle() && ++idle > settings.maxResident()) {
+            closeIfUnused(sharer, share);
         }
         if (share.isOpen() && sharer.isRecalled(share)) {
             // A renewal has found the writer.
