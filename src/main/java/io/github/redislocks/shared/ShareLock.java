@@ -47,8 +47,11 @@ public final class ShareLock extends Sync {
 
     @Override
     protected @Nullable Held enterHere() {
-        // Check the stack first: a thread that is inside must be able to return.
-        StackSpace.ensureLocal();
+        // Without listeners, nothing that follows an entry needs more stack than what precedes the entry.
+        boolean heard = isHeard();
+        if (heard) {
+            StackSpace.ensureLocal();
+        }
         Cell cell = cell();
         long now = clock.nanoTime();
         Share held = cell.share();
@@ -63,7 +66,7 @@ public final class ShareLock extends Sync {
             all.left(sharer, sharer.share());
             return null;
         }
-        return isHeard() ? published(cell, entered, now) : entered.hold;
+        return heard ? published(cell, entered, now) : entered.hold;
     }
 
     private static <H extends Held> H again(Cell cell, H held) {
@@ -251,7 +254,10 @@ public final class ShareLock extends Sync {
 
     @Override
     public void unlock() {
-        StackSpace.ensureLocal();
+        boolean heard = isHeard();
+        if (heard) {
+            StackSpace.ensureLocal();
+        }
         Cell cell = cell();
         if (unlockedInside(cell)) {
             return;
@@ -265,10 +271,11 @@ public final class ShareLock extends Sync {
             cell.leavesOnce();
             return;
         }
-        ReadHold view = isHeard() ? cell.view(held, false) : null;
+        ReadHold view = heard ? cell.view(held, false) : null;
         if (!cell.leave(held)) {
             throw unlockLost(cell);
         }
+        // If an error stops this thread from here on, the watchdog ends a closed share.
         cell.left(now);
         all.left(sharer, held);
         if (view != null) {

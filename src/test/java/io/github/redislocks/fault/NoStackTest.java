@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockHandle;
+import io.github.redislocks.LockOptions;
 import io.github.redislocks.MultiLock;
 import io.github.redislocks.MultiLockHandle;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReadLock;
 import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.RedisReentrantReadWriteLock;
 import io.github.redislocks.fixture.RedisServers;
 import java.time.Duration;
 import java.util.List;
@@ -15,6 +18,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -114,6 +118,49 @@ class NoStackTest {
             });
         }
         assertThat(overflows[0]).as("the end was met").isBetween(10, DEPTHS);
+    }
+
+    /** An action at the bottom of the stack with a read lock that its client keeps. */
+    private void asAReaderAtEachDepth(boolean lockedAbove, Consumer<RedisReadLock> deed) throws InterruptedException {
+        int[] overflows = {0};
+        for (int i = 0; i < DEPTHS; i++) {
+            int above = i;
+            String name = "stack-" + UUID.randomUUID();
+            RedisReentrantReadWriteLock lock =
+                    locks.readWriteLock(name, LockOptions.defaults().residency(Duration.ofMinutes(1)));
+            onAThreadOfItsOwn(() -> {
+                lock.readLock().lock();
+                if (!lockedAbove) {
+                    lock.readLock().unlock();
+                }
+                int bottom = new Diver(() -> {}).bottom();
+                try {
+                    new Diver(() -> deed.accept(lock.readLock())).diveTo(bottom - 2 * above);
+                } catch (StackOverflowError e) {
+                    overflows[0]++;
+                    assertThat(lockedAbove || !lock.readLock().isHeldByCurrentThread())
+                            .as("outside after an error in lock()")
+                            .isTrue();
+                }
+                while (lock.readLock().isHeldByCurrentThread()) {
+                    lock.readLock().unlock();
+                }
+                assertThat(isHadByAnother(name))
+                        .as("%d frames above the bottom", 2 * above)
+                        .isTrue();
+            });
+        }
+        assertThat(overflows[0]).as("the end was met").isBetween(3, DEPTHS);
+    }
+
+    @Test
+    void readUnlock_atTheEndOfTheStack_letsAWriterIn() throws InterruptedException {
+        asAReaderAtEachDepth(true, RedisReadLock::unlock);
+    }
+
+    @Test
+    void readLock_atTheEndOfTheStack_leavesNothing() throws InterruptedException {
+        asAReaderAtEachDepth(false, RedisReadLock::lock);
     }
 
     private boolean isHadByAnother(String name) {
