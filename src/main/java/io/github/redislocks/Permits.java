@@ -27,7 +27,8 @@ import java.util.concurrent.CompletableFuture;
  * gets an {@link IllegalStateException}. {@link #resize} changes it for all clients, also for those that named the
  * former size. Redis forgets the size of a pool that nobody has used for about a day.
  *
- * <p>The permits and a lock of the same name have nothing to do with each other. A quorum offers no permits.
+ * <p>The permits and a lock of the same name have nothing to do with each other. A quorum offers no permits, and
+ * {@link RedisLocksBuilder#watchDeletions} does not watch them.
  *
  * <p>Later versions may add methods with default implementations.
  *
@@ -139,7 +140,8 @@ public interface Permits {
 
     /**
      * Changes the number of permits for all clients. If there are more than before, waiters are served at once. If
-     * there are fewer, permits above the new size stay valid until they are released.
+     * there are fewer, all permits that are held stay valid until they are released, and nobody gets permits before
+     * fewer than the new size are held.
      *
      * @return the size before; the size that this object was made for if Redis did not know any
      * @throws IllegalArgumentException if the size is less than 1 or greater than 1,000; nothing is sent

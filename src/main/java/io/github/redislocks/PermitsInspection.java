@@ -39,13 +39,10 @@ public final class PermitsInspection {
         return size;
     }
 
-    /** How many permits nobody has. */
+    /** How many permits nobody has; zero if more are held than there are, after a resize. */
     public int available() {
-        return size
-                - (int) held.stream()
-                        .flatMap(each -> each.numbers().stream())
-                        .filter(number -> number < size)
-                        .count();
+        int taken = held.stream().mapToInt(each -> each.numbers().size()).sum();
+        return Math.max(0, size - taken);
     }
 
     /** The owners of permits, in the order of their smallest numbers. */

@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.redis.Call;
+import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.testkit.twin.Fault;
@@ -233,6 +234,68 @@ class PermitsTest extends FakeTime {
         all.close();
         assertThatIllegalStateException()
                 .isThrownBy(() -> others.permits("encoder", 2).tryAcquire(Duration.ZERO));
+    }
+
+    @Test
+    void resize_byOthers_isNoMistakeOfAFirstCallThatWaits() {
+        PermitHandle both = passing(() -> remote.acquire(2));
+        CompletableFuture<PermitHandle> waiting = waiting(permits, 2);
+        remote.resize(3);
+        pass(5_000);
+        assertThat(waiting).as("one is free, and two are wanted").isNotDone();
+        both.close();
+        passUntil(waiting::isDone);
+        assertThat(waiting.join().numbers()).hasSize(2);
+        waiting.join().close();
+    }
+
+    @Test
+    void resize_byOthers_isNoMistakeOfAFirstTryThatWasBusy() throws InterruptedException {
+        PermitHandle both = passing(() -> remote.acquire(2));
+        assertThat(permits.tryAcquire(Duration.ZERO)).isEmpty();
+        remote.resize(3);
+        one(permits).close();
+        both.close();
+    }
+
+    @Test
+    void resize_ofAPoolThatTheObjectHasNotUsed_countsForTheObject() {
+        remote.resize(2);
+        assertThat(permits.resize(5)).isEqualTo(2);
+        PermitHandle all = passing(() -> permits.acquire(5));
+        assertThat(all.numbers()).hasSize(5);
+        all.close();
+    }
+
+    @Test
+    void resize_thatRunsAfterItsCallerHasGivenUp_changesNothing() {
+        one(permits).close();
+        List<Call> late = new ArrayList<>();
+        redis.failNext(1, verb("permits_resize").and(late::add), Fault.REQUEST_LOST);
+        CompletableFuture<Integer> given = OwnThread.call(() -> permits.resize(9));
+        passUntil(given::isDone);
+        assertThatThrownBy(given::join).hasRootCauseInstanceOf(RedisException.class);
+        remote.resize(1);
+        pass(5_000);
+        server.runLate(late.get(0));
+        assertThat(remote.size()).isOne();
+    }
+
+    @Test
+    void resize_toFewer_givesNoMoreThanTheSize_whileOthersHaveGreaterNumbers() throws InterruptedException {
+        PermitHandle first = one(permits);
+        PermitHandle second = one(remote);
+        permits.resize(1);
+        first.close();
+        assertThat(second.number()).isOne();
+        assertThat(permits.inspect().held()).hasSize(1);
+        assertThat(permits.available()).isZero();
+        assertThat(permits.tryAcquire(Duration.ZERO)).as("one is held").isEmpty();
+        CompletableFuture<PermitHandle> waiting = waiting(permits, 1);
+        second.close();
+        passUntil(waiting::isDone);
+        assertThat(waiting.join().number()).isZero();
+        waiting.join().close();
     }
 
     @Test

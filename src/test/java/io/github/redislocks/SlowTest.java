@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.fixture.Logged;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.waiting.SlowWaits;
@@ -14,6 +15,7 @@ import io.github.redislocks.watchdog.Job;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 
@@ -133,6 +135,21 @@ class SlowTest extends FakeTime {
         assertThat(count(log, WAITED)).isEqualTo(1);
         assertThat(log).contains("who holds it is not known");
         endWaiters();
+    }
+
+    @Test
+    void slowWait_forPermits_saysHowManyAreFree() {
+        PermitHandle two =
+                OwnThread.call(() -> others.permits("job", 3).acquire(2)).join();
+        CompletableFuture<PermitHandle> waiting =
+                OwnThread.call(() -> locks.permits("job", 3).acquire(2));
+        await().until(() -> server.zset(KEY + ":permits:queue").size() == 1);
+        settle();
+        String log = Logged.by(() -> pass(4_000));
+        assertThat(log).contains("1 of 3 are free, and it wants 2; 1 place is in line");
+        two.close();
+        passUntil(waiting::isDone);
+        waiting.join().close();
     }
 
     @Test

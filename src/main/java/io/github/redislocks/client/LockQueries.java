@@ -10,6 +10,7 @@ import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
+import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.residency.Residences;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Inspections;
@@ -39,6 +40,7 @@ public final class LockQueries {
     private final Settings settings;
     private final MonitoredRedis monitored;
     private final FailoverEpoch epoch;
+    private final ServerTimes times;
     private final UnavailableMessages unavailable;
     private final Holds holds;
     private final Attempts attempts;
@@ -51,6 +53,7 @@ public final class LockQueries {
         this.settings = access.settings();
         this.monitored = access.monitored();
         this.epoch = access.epoch();
+        this.times = access.serverTimes();
         this.unavailable = access.unavailable();
         this.holds = parts.holds();
         this.attempts = parts.attempts();
@@ -76,7 +79,14 @@ public final class LockQueries {
 
     /** Sets how many permits there are; returns how many there were. */
     public int resize(PermitPool pool, int size) {
-        Reply reply = ask(pool.keys(), PermitScripts.resize(pool.keys(), size), UnavailableMessages.Operation.RESIZING);
+        UnavailableMessages.Operation resizing = UnavailableMessages.Operation.RESIZING;
+        Call.NotAfter notAfter = times.date(clock.nanoTime(), settings.commandTimeoutNanos());
+        Reply reply = ask(pool.keys(), PermitScripts.resize(pool.keys(), size, notAfter), resizing);
+        if (reply.is(Call.LATE)) {
+            RedisException late = new RedisException.Unanswered("the request ran too late", false, null);
+            throw unavailable.notDone(resizing, pool.keys(), settings.commandTimeoutNanos(), late);
+        }
+        pool.isKnown();
         return reply.number(0) == 0 ? pool.size() : (int) reply.number(0);
     }
 

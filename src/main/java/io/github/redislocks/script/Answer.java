@@ -190,13 +190,17 @@ public sealed interface Answer {
 
     /**
      * Reads the reply to a request of an attempt: as {@link #of}, and for permits with the numbers that follow the
-     * time.
+     * time. For permits, notes that Redis does not refuse the size.
      */
     static Answer to(Attempt attempt, Reply reply) {
-        if (!attempt.keys.arePermits() || !reply.is("OK")) {
-            return of(reply);
+        Answer answer = of(reply);
+        if (!(attempt.owner instanceof PermitOwner owner) || answer instanceof OtherSize || answer == Word.LATE) {
+            return answer;
         }
+        owner.pool().isKnown();
         String numbers = reply.values().stream().skip(3).map(Object::toString).collect(Collectors.joining(" "));
-        return new Granted(reply.number(0), reply.number(1) == 1, false, numbers);
+        return answer instanceof Granted granted
+                ? new Granted(granted.token(), granted.previousLost(), false, numbers)
+                : answer;
     }
 }

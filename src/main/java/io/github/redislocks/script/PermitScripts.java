@@ -73,8 +73,8 @@ public final class PermitScripts {
     }
 
     /** Sets how many permits there are. */
-    public static Call resize(LockKeys keys, int size) {
-        return new Call(RESIZE, keys.all(), List.of(Integer.toString(size)));
+    public static Call resize(LockKeys keys, int size, Call.NotAfter notAfter) {
+        return new Call(RESIZE, keys.all(), List.of(Integer.toString(size), Scripts.DATED)).dated(1, notAfter);
     }
 
     /** Reads the reply to {@link #show}. */

@@ -28,7 +28,6 @@ public final class PermitOwner extends HandleOwner {
     @Override
     public void granted(String numbers) {
         this.numbers = numbers;
-        pool.isKnown();
     }
 
     /** The numbers of the permits, separated by blanks. */

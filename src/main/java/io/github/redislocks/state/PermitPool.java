@@ -44,8 +44,8 @@ public final class PermitPool {
         return !known;
     }
 
-    /** Notes that Redis has served a request that named this size. */
-    void isKnown() {
+    /** Notes that Redis has answered a request that named this size, or has the size that this object has set. */
+    public void isKnown() {
         known = true;
     }
 

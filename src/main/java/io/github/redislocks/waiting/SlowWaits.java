@@ -1,6 +1,7 @@
 package io.github.redislocks.waiting;
 
 import io.github.redislocks.LockInspection;
+import io.github.redislocks.PermitsInspection;
 import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
@@ -9,8 +10,9 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Inspections;
+import io.github.redislocks.script.PermitScripts;
 import io.github.redislocks.state.Attempt;
-import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.PermitOwner;
 import io.github.redislocks.watchdog.Batch;
 import io.github.redislocks.watchdog.Job;
 import io.github.redislocks.watchdog.Task;
@@ -150,7 +152,9 @@ public final class SlowWaits implements Task {
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
             // The log says how many threads wait, and names none: so ask for one name only.
-            return Inspections.inspect(oldest.keys, 1);
+            return oldest.owner instanceof PermitOwner
+                    ? PermitScripts.show(oldest.keys)
+                    : Inspections.inspect(oldest.keys, 1);
         }
 
         @Override
@@ -160,10 +164,19 @@ public final class SlowWaits implements Task {
 
         @Override
         public void answered(Reply reply, long sentNanos) {
-            LockKeys keys = oldest.keys;
-            LockInspection seen = Inspections.of(keys.name(), reply);
-            int places = seen.queueLength();
-            tell(has(seen) + (places == 1 ? "; 1 place is in line" : "; " + places + " places are in line"));
+            if (oldest.owner instanceof PermitOwner owner) {
+                PermitsInspection seen = PermitScripts.inspection(owner.pool(), reply);
+                tell(
+                        seen.available() + " of " + seen.size() + " are free, and it wants " + owner.count,
+                        seen.waiting().size());
+            } else {
+                LockInspection seen = Inspections.of(oldest.keys.name(), reply);
+                tell(has(seen), seen.queueLength());
+            }
+        }
+
+        private void tell(String what, int places) {
+            tell(what + (places == 1 ? "; 1 place is in line" : "; " + places + " places are in line"));
         }
 
         private static String has(LockInspection seen) {

@@ -62,6 +62,10 @@ class PermitsScriptTest {
         return run("permits_renew", owner, "" + attempt, "" + lease);
     }
 
+    private Reply resize(int size) {
+        return run("permits_resize", "" + size, FOR_EVER);
+    }
+
     private void pass(long millis) {
         micros.addAndGet(millis * 1_000);
     }
@@ -105,6 +109,10 @@ class PermitsScriptTest {
         renew("a:h1", 1, 30_000_000);
         assertThat(redis.pttl(keys.lock())).isEqualTo(130_000_000);
         assertThat(redis.pttl(keys.fence())).isEqualTo(130_000_000);
+        acquire("b:h1", 1, 1, TRY);
+        renew("b:h1", 1, 30_000);
+        resize(4);
+        assertThat(redis.pttl(keys.lock())).as("others want less").isEqualTo(130_000_000);
     }
 
     @Test
@@ -297,11 +305,12 @@ class PermitsScriptTest {
         listen("b", "c");
         acquire("a:h1", 1, 3, TRY);
         acquire("b:h1", 1, 2, WAIT);
-        assertThat(run("permits_resize", "5")).isEqualTo(new Reply("OK", List.of(3L)));
+        assertThat(resize(5)).isEqualTo(new Reply("OK", List.of(3L)));
         assertThat(redis.heldMessages()).containsExactly("1 " + (START + 1) + " 0 3 4");
         acquire("c:h1", 1, 3, WAIT);
-        run("permits_resize", "2");
+        resize(2);
         release("a:h1", 1);
+        release("b:h1", 1);
         assertThat(redis.zset(queue)).isEmpty();
         assertThat(acquire("d:h1", 1, 2, TRY).values().subList(3, 5)).isEqualTo(List.of(0L, 1L));
         assertThat(redis.pttl(keys.lock())).isEqualTo(100_000_000);
@@ -315,11 +324,70 @@ class PermitsScriptTest {
         Map<String, String> before = pool();
         assertThat(run("permits_show"))
                 .isEqualTo(new Reply("OK", List.of(3L, 1L, "a:h1:1", "0 1", "" + START, 29_000L, "b:h1:1", 2L)));
-        pass(3_501);
+        pass(3_500);
+        assertThat(run("permits_show").values()).as("its last moment").hasSize(8);
+        pass(1);
         assertThat(run("permits_show").values()).as("the waiter is dead").hasSize(6);
         pass(30_000);
         assertThat(run("permits_show")).isEqualTo(new Reply("OK", List.of(3L, 0L)));
         assertThat(pool()).isEqualTo(before);
+    }
+
+    @Test
+    void acquire_again_afterAResize_repeatsTheReply() {
+        acquire("a:h1", 1, 2, TRY);
+        resize(1);
+        assertThat(run("permits_acquire", "a:h1", "1", "30000", FOR_EVER, TRY, "2", "3", "1")
+                        .code())
+                .isEqualTo("OK");
+    }
+
+    @Test
+    void resize_afterItsTime_changesNothing() {
+        acquire("a:h1", 1, 2, TRY);
+        assertThat(run("permits_resize", "5", "" + (START - 1))).isEqualTo(new Reply("LATE", List.of(START)));
+        assertThat(pool()).containsEntry("size", "3");
+    }
+
+    @Test
+    void resize_toFewer_countsPermitsAboveTheSize_andShowsTheirOwners() {
+        listen("c");
+        acquire("a:h1", 1, 1, TRY);
+        acquire("b:h1", 1, 2, TRY);
+        resize(2);
+        release("a:h1", 1);
+        assertThat(acquire("c:h1", 1, 1, TRY).code()).isEqualTo("BUSY");
+        assertThat(run("permits_show").values().subList(0, 4)).isEqualTo(List.of(2L, 1L, "b:h1:1", "1 2"));
+        acquire("c:h1", 2, 1, WAIT);
+        release("b:h1", 1);
+        assertThat(redis.heldMessages()).containsExactly("2 " + (START + 2) + " 0 0");
+        resize(1);
+        assertThat(acquire("d:h1", 1, 1, TRY).code()).isEqualTo("BUSY");
+        release("c:h1", 2);
+        assertThat(pool()).containsOnlyKeys("size", "reach").containsEntry("reach", "1");
+    }
+
+    @Test
+    void release_behindManyPlacesOfTheDead_servesTheFirstThatLives() {
+        listen("b");
+        acquire("a:h1", 1, 3, TRY);
+        for (int i = 0; i < 100; i++) {
+            acquire("x:h" + i, 1, 1, WAIT);
+        }
+        pass(4_501);
+        acquire("b:h1", 1, 1, WAIT);
+        release("a:h1", 1);
+        assertThat(redis.heldMessages()).hasSize(1);
+        assertThat(redis.zset(queue)).isEmpty();
+    }
+
+    @Test
+    void renew_onAFullServer_extendsTheLease() {
+        acquire("a:h1", 1, 1, TRY);
+        redis.full(true);
+        pass(20_000);
+        assertThat(renew("a:h1", 1, 30_000).code()).isEqualTo("OK");
+        assertThat(pool().get("a:h1:1")).isEqualTo(START + " " + (micros.get() + 30_000_000) + " 0 0");
     }
 
     @Test

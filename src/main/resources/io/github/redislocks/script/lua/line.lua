@@ -161,25 +161,7 @@ local function line_up(place, holds, claim)
     put(place, score or tail(), holds, claim, score and id and id ~= '' and ' ' .. id or '')
 end
 
--- Whether this server is certainly no node of a cluster; in a cluster a message reaches more subscribers than its
--- sender can count.
-local function alone()
-    local info = redis.pcall('info', 'cluster')
-    return type(info) == 'string' and string.find(info, 'cluster_enabled:0', 1, true) ~= nil
-end
-
--- Publishes a grant to an attempt of a client; returns whether the message reached the client, or may have: a PUBLISH that
--- the channel ACL refuses proves nothing.
-local function told(client, attempt, grant)
-    local mailbox = string.match(lock, '^[^{]*') .. 'mailbox:' .. client
-    local reached = publish(mailbox, attempt .. grant)
-    local heard = type(reached) == 'table' or reached > 0 or not alone()
-    if not heard then
-        -- For a client that listens at a replica: the message says to ask.
-        redis.pcall('publish', mailbox, attempt .. ' 0 0')
-    end
-    return heard
-end
+--@include told
 
 local function notify(place, token, lost)
     local client, attempt = string.match(place, '^(.*):[^:]*:(%d+)$')

@@ -1,7 +1,8 @@
 -- Included by the scripts for permits: which numbers are free, the queue of waiters, and how a waiter gets permits. Needs
 -- KEYS pool, queue, waiters, fence, the local now(µs), and hold.lua.
 --
--- pool     hash    size; place -> 'token deadline(µs) lost number number ...' of each attempt that has permits, where lost is
+-- pool     hash    size; reach, after a resize: how many numbers there are, more than the size as long as permits above a
+--                  smaller size are out; place -> 'token deadline(µs) lost number number ...' of each attempt that has permits, where lost is
 --                  1 if the previous permits of one of these numbers were not released; and number -> place for each
 --                  number that was taken and not given back
 -- queue    zset    places in order of arrival
@@ -10,6 +11,9 @@
 --
 -- A place is 'owner:attempt', so it belongs to one attempt only, as in line.lua.
 local pool, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+
+--@include extend
+--@include told
 
 -- Returns the token, deadline, lost and numbers of the permits at a place, all but the deadline as text; nil if it has none,
 -- or if their lease has ended.
@@ -28,13 +32,14 @@ local function write(place, token, deadline, lost, numbers)
 end
 
 -- Extends the lease of the permits at a place, and returns their token, lost and numbers; nil if it has none. A lease only
--- grows: a late request must not shorten a lease that a later request has extended.
+-- grows: a late request must not shorten a lease that a later request has extended. The first write needs no memory, so that
+-- a full server does not refuse it.
 local function prolong(place, lease)
     local token, deadline, lost, numbers = permits_of(place)
     if token then
+        extend(pool, memory(lease))
+        extend(fence, memory(lease))
         write(place, token, math.max(deadline, now + tonumber(lease) * 1000), lost, numbers)
-        redis.call('pexpire', pool, memory(lease))
-        redis.call('pexpire', fence, memory(lease))
     end
     return token, lost, numbers
 end
@@ -79,33 +84,38 @@ local function give_back(place, is_loss, was_returned)
     return numbers ~= nil
 end
 
--- Returns the place that has each number below the size; false for a number that nobody took or that was given back. The
--- size is 0 if Redis does not know the pool.
+-- Returns the place that has each number; false for a number that nobody took or that was given back. The size is 0 if
+-- Redis does not know the pool.
 local function places(size)
+    local reach = math.max(size, tonumber(redis.call('hget', pool, 'reach') or '0'))
     local numbers = {}
-    for i = 1, size do
+    for i = 1, reach do
         numbers[i] = i - 1
     end
-    return size == 0 and {} or redis.call('hmget', pool, unpack(numbers))
+    return reach == 0 and {} or redis.call('hmget', pool, unpack(numbers))
 end
 
--- Looks at all numbers below the size. Returns the free ones, in order; a table with those whose last permits were lost;
--- and after how many ms the first of the other permits ends, -1 if there is none.
+-- Looks at all numbers. Returns the free ones below the size, in order, but no more than keep all permits together within
+-- the size; a table with those whose last permits were lost; and after how many ms the first of the other permits ends, -1
+-- if there is none.
 local function survey(size)
-    local free, was_lost, ends = {}, {}, -1
+    local free, was_lost, taken, ends = {}, {}, 0, -1
     for i, place in ipairs(places(size)) do
+        local _, deadline
         if place then
-            local _, deadline = permits_of(place)
-            if deadline then
-                local left = math.ceil((deadline - now) / 1000)
-                ends = ends < 0 and left or math.min(ends, left)
-            else
-                was_lost[i - 1] = true
-            end
+            _, deadline = permits_of(place)
         end
-        if not place or was_lost[i - 1] then
+        if deadline then
+            local left = math.ceil((deadline - now) / 1000)
+            ends = ends < 0 and left or math.min(ends, left)
+            taken = taken + 1
+        elseif i <= size then
             free[#free + 1] = i - 1
+            was_lost[i - 1] = place
         end
+    end
+    for i = #free, math.max(size - taken, 0) + 1, -1 do
+        free[i] = nil
     end
     return free, was_lost, ends
 end
@@ -132,30 +142,15 @@ local function own(place, numbers, lost, lease, token)
         redis.call('hset', pool, number, place)
     end
     write(place, text, now + tonumber(lease) * 1000, lost, numbers)
-    redis.call('pexpire', pool, memory(lease))
+    extend(pool, memory(lease))
     redis.call('set', fence, text, 'px', memory(lease))
 end
 
 -- Publishes a grant; returns whether the message reached the client of the place, or may have.
 local function notify(place, token, lost, numbers)
     local client, attempt = string.match(place, '^(.*):[^:]*:(%d+)$')
-    local mailbox = string.match(pool, '^[^{]*') .. 'mailbox:' .. client
-    local reached = publish(mailbox, attempt .. string.format(' %.0f %d ', token, lost) .. numbers)
-    if type(reached) == 'table' or reached > 0 then
-        return true
-    end
-    local info = redis.pcall('info', 'cluster')
-    if type(info) ~= 'string' or not string.find(info, 'cluster_enabled:0', 1, true) then
-        return true
-    end
-    -- For a client that listens at a replica: the message says to ask.
-    redis.pcall('publish', mailbox, attempt .. ' 0 0')
-    return false
+    return told(client, attempt, string.format(' %.0f %d ', token, lost) .. numbers)
 end
-
--- How many places a script looks at beyond those that it can serve. If more of them are dead, the heartbeats of the places
--- behind go on.
-local MORE = 16
 
 -- Gives permits, for a claim, to the first places as long as enough numbers are free; nobody is served before a place that
 -- waits for more. A place whose client cannot be notified is passed over: the client may be dead, and asks if it lives.
@@ -164,26 +159,32 @@ local MORE = 16
 local function serve(size, asker, lease)
     local free, was_lost, ends = survey(size)
     local token, lost, numbers
-    for _, place in ipairs(redis.call('zrange', queue, 0, size + MORE)) do
-        if #free == 0 then
+    local from = 0
+    while #free > 0 do
+        local page = redis.call('zrange', queue, from, from + 15)
+        if #page == 0 then
             break
         end
-        local deadline, claim, wanted = look(place)
-        if not deadline or deadline < now or wanted > size then
-            drop(place)
-        elseif wanted > #free then
-            break
-        else
-            local chosen, mark = choose(free, was_lost, wanted)
-            local next_token = mint(redis.call('get', fence))
-            if place == asker or notify(place, next_token, mark, chosen) then
+        for _, place in ipairs(page) do
+            local deadline, claim, wanted = look(place)
+            if not deadline or deadline < now or wanted > size then
                 drop(place)
-                own(place, chosen, mark, place == asker and lease or claim, next_token)
-                for _ = 1, wanted do
-                    table.remove(free, 1)
-                end
-                if place == asker then
-                    token, lost, numbers = next_token, mark, chosen
+            elseif wanted > #free then
+                return token, lost, numbers, ends
+            else
+                local chosen, mark = choose(free, was_lost, wanted)
+                local next_token = mint(redis.call('get', fence))
+                if place == asker or notify(place, next_token, mark, chosen) then
+                    drop(place)
+                    own(place, chosen, mark, place == asker and lease or claim, next_token)
+                    for _ = 1, wanted do
+                        table.remove(free, 1)
+                    end
+                    if place == asker then
+                        token, lost, numbers = next_token, mark, chosen
+                    end
+                else
+                    from = from + 1
                 end
             end
         end

@@ -16,6 +16,11 @@ end
 --@include hold
 --@include permits
 
+local token, lost, numbers = prolong(place, lease)
+if token then
+    return with_numbers({'OK', tonumber(token), tonumber(lost), now}, numbers)
+end
+
 local wanted = tonumber(ARGV[6])
 local size = tonumber(redis.call('hget', pool, 'size') or nil)
 if not size then
@@ -25,11 +30,6 @@ if not size then
 end
 if wanted > size or (ARGV[8] == '1' and size ~= tonumber(ARGV[7])) then
     return {'SIZE', size}
-end
-
-local token, lost, numbers = prolong(place, lease)
-if token then
-    return with_numbers({'OK', tonumber(token), tonumber(lost), now}, numbers)
 end
 
 local waited = redis.call('exists', queue) == 1
