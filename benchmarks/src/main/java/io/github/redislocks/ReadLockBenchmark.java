@@ -18,8 +18,8 @@ import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The cost of a read lock and its unlock under a share that the client has, beside those of the JDK, and beside the
- * look at the clock, of which both calls need one.
+ * The cost of reading under a share that the client has: a read lock and its unlock, beside those of the JDK; and the
+ * validation of an optimistic read, beside the look at the clock that a validation needs, and each call of a lock.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -78,5 +78,29 @@ public class ReadLockBenchmark {
     @Benchmark
     public long nanoTime() {
         return System.nanoTime();
+    }
+
+    /** The read lock, which the thread holds, so that its client has the share. */
+    @State(Scope.Thread)
+    public static class Reading {
+        RedisReentrantReadWriteLock lock;
+        long stamp;
+
+        @Setup
+        public void read(ReadLockBenchmark all) {
+            lock = all.lock;
+            lock.readLock().lock();
+            stamp = lock.tryOptimisticRead();
+        }
+
+        @TearDown
+        public void unlock() {
+            lock.readLock().unlock();
+        }
+    }
+
+    @Benchmark
+    public boolean validate(Reading reading) {
+        return reading.lock.validate(reading.stamp);
     }
 }

@@ -23,8 +23,12 @@ public record Readers(Contender contender, Setting setting, String key) implemen
         for (int i = 0; i < setting.threads(); i++) {
             left.add(worker.threads().submit(() -> {
                 Mutex mutex = Use.READ.of(client, key);
-                mutex.lock();
-                inside.countDown();
+                try {
+                    mutex.lock();
+                } finally {
+                    // Leave reports a failure.
+                    inside.countDown();
+                }
                 leave.await();
                 long called = System.nanoTime();
                 mutex.unlock();
