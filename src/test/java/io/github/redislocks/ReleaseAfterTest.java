@@ -85,7 +85,7 @@ class ReleaseAfterTest extends FakeTime {
                 .containsEntry("owner", "nobody")
                 .containsEntry("kept", handle.owner() + ":1")
                 .containsEntry("token", Long.toString(token));
-        assertThat(server.string(KEY + ":fence")).isEqualTo(token + "-");
+        assertThat(server.string(KEY + ":fence")).isEqualTo(token + "*");
         assertThat(lock.tryLock()).as("a thread, here").isFalse();
         assertThat(other.tryLock()).as("a thread, elsewhere").isFalse();
         assertThat(isBusy(locks)).as("a handle, here").isTrue();

@@ -366,7 +366,7 @@ final class LineModel {
         Held nobody = new Held(NOBODY, "0", 0, held.token);
         nobody.kept = name;
         nobody.untilMillis = now / 1_000 + left;
-        end("-");
+        end("*");
         held = nobody;
         for (String place : order().stream().limit(16).toList()) {
             boolean unused = told(place, "0", "0");

@@ -731,7 +731,7 @@ class ScriptTest {
         assertThat(peek().owner()).isEqualTo("nobody");
         assertThat(peek().token()).isEqualTo(Long.toString(token));
         assertThat(peek().pttl()).isBetween(79_000L, 90_000L);
-        assertThat(peek().fence()).isEqualTo(token + "-");
+        assertThat(peek().fence()).isEqualTo(token + "*");
         assertThat(peek().fencePttl()).isBetween(99_000_000L, 100_000_000L);
         assertThat(run(Scripts.take(attempt(1, "b:1"), FOR_EVER, false)).code()).isEqualTo("BUSY");
         assertThat(acquire(1, "b:1").code()).isEqualTo("BUSY");

@@ -438,6 +438,40 @@ class ShareScriptTest {
         assertThat(field("lost")).isEqualTo("1");
     }
 
+    /** A writer's release keeps the lock for a second; then another writer and a share wait for its end. */
+    private void awaitEndOfAKeptLock() {
+        listen("a", "v");
+        take("w:1", 1);
+        share("a", 1);
+        acquire("v:1", 1);
+        assertThat(run("release_after", "w:1", "1", "1000").code()).isEqualTo("KEPT");
+        pass(1_001);
+        assertThat(holder()).isNull();
+    }
+
+    @Test
+    void afterAKeptLock_aShareGoesInBeforeAWriter() {
+        awaitEndOfAKeptLock();
+        isGranted(share("a", 1), true);
+    }
+
+    @Test
+    void afterAKeptLock_aWriterThatAsksLetsTheSharesInFirst() {
+        awaitEndOfAKeptLock();
+        assertThat(acquire("u:1", 1).code()).isEqualTo("QUEUED");
+        assertThat(holder()).isEqualTo("readers");
+        assertThat(field("lost")).isNull();
+    }
+
+    @Test
+    void afterAKeptLock_aHeartbeatOfAWriterLetsTheSharesInFirst() {
+        awaitEndOfAKeptLock();
+        assertThat(heartbeat("v:1", 1).code()).isEqualTo("QUEUED");
+        assertThat(holder()).isEqualTo("readers");
+        unshare("a", 1);
+        assertThat(holder()).isEqualTo("v:1");
+    }
+
     @Test
     void afterALostWriter_aTryAndAHeartbeatLetTheSharesInToo() {
         take("w:1", 1);

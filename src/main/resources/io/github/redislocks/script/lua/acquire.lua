@@ -93,8 +93,8 @@ else
     last = redis.call('get', fence)
 end
 
--- After a writer, lost or left behind, the shares that wait go first.
-local reply = last and (held[1] or not released(last)) and readers_turn(last, place, claim)
+-- After a writer, even one that is left behind, the shares that wait go first.
+local reply = last and (held[1] or is_for_readers(last)) and readers_turn(last, place, claim)
 if reply then
     return reply
 end

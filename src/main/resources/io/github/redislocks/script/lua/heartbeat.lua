@@ -41,7 +41,7 @@ end
 line_up(place, tonumber(ARGV[4]), claim)
 if held[1] then
     recall(held[1], held[2])
-elseif not (lost and readers_turn(last)) then
+elseif not (is_for_readers(last) and readers_turn(last)) then
     local winner, token, previous = grant(last, place, claim)
     if winner == place then
         return {'GRANTED', token, previous, now}

@@ -6,10 +6,13 @@ local function memory(lease)
     return tonumber(lease) < 10000000 and MEMORY or string.format('%.0f', MEMORY + lease)
 end
 
+-- The mark of a hold whose release keeps the lock taken.
+local KEPT = '*'
+
 -- Whether the hold with the last token was released; the mark after the token in the fence says so.
 local function released(last)
     local mark = string.sub(last, -1)
-    return mark == '+' or mark == '-'
+    return mark == '+' or mark == '-' or mark == KEPT
 end
 
 -- Returns the next token, and 1 if the hold with the last token was never released.

@@ -10,7 +10,8 @@
 -- waiters  hash    place -> 'deadline(µs) claim(ms) holds', then, for a waiter in a Condition, 'id order'; for a
 --                  signalled waiter 'id', until the waiter has the lock, since its signal must not be lost
 -- fence    string  the last token; once the owner has released the hold with this token, a mark follows: '+' if the
---                  lock is free and neither queue, conditions nor shares exists, on which take.lua relies; else '-'
+--                  lock is free and neither queue, conditions nor shares exists, on which take.lua relies; '*' if the
+--                  release keeps the lock taken; else '-'
 -- conditions zset  'id order place' of each waiter in a Condition. All scores are 0, so the members are sorted as text:
 --                  each Condition in order of arrival
 --

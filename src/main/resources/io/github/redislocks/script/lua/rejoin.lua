@@ -35,7 +35,7 @@ if held[1] then
     recall(held[1], held[2])
 else
     local last = redis.call('get', fence)
-    if not (last and not released(last) and readers_turn(last)) then
+    if not (is_for_readers(last) and readers_turn(last)) then
         local winner, token, lost = grant(last, place, claim)
         if winner == place then
             return {'GRANTED', token, lost, now}

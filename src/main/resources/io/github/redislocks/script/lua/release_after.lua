@@ -31,7 +31,7 @@ end
 redis.call('del', lock)
 redis.call('hset', lock, 'owner', NOBODY, 'attempt', '0', 'holds', '0', 'token', held[3], 'kept', hold_of)
 redis.call('pexpire', lock, left)
-redis.call('set', fence, held[3] .. '-', 'px', memory(left))
+redis.call('set', fence, held[3] .. KEPT, 'px', memory(left))
 -- Have the first waiters ask, so that they learn when to ask again: no script publishes the expiry. A waiter may leave
 -- before the expiry, so notify several.
 for _, place in ipairs(redis.call('zrange', queue, 0, 15)) do

@@ -43,11 +43,12 @@ if has == attempt then
 end
 
 -- An earlier attempt left a share behind, of which the client does not know: end it.
-local version, lost = held[3], held[4] and 1 or 0
+local version, lost, last = held[3], held[4] and 1 or 0, nil
 if has and not part(client) then
     held[1] = false
 elseif not held[1] then
-    version, lost = version_of(redis.call('get', fence))
+    last = redis.call('get', fence)
+    version, lost = version_of(last)
 end
 
 -- No writer has the lock or is in line: all who wait go in.
@@ -69,8 +70,7 @@ if free or held[1] == READERS then
     end
     stand(client, attempt, claim, ARGV[6])
     if free then
-        -- After a writer that was lost it is the readers' turn, else that of the writers.
-        if lost == 0 or has or not let_in(version, lost, client, lease) then
+        if not (is_for_readers(last) and let_in(version, lost, client, lease)) then
             writers_turn(version, lost, client, lease)
         end
         if lasting(redis.call('hget', lock, mine)) == attempt then

@@ -29,6 +29,12 @@ local function version_of(last)
     return string.match(last, '^%d+'), released(last) and 0 or 1
 end
 
+-- Whether a free lock with this fence is for the shares that wait first: nobody has handed it on since the last writer, who
+-- was lost or kept it beyond its release.
+local function is_for_readers(last)
+    return last and (not released(last) or string.sub(last, -1) == KEPT)
+end
+
 -- Writes a share; begins a read phase if the lock is free.
 local function join(client, attempt, lease, version, lost)
     if redis.call('exists', lock) == 0 then
