@@ -268,4 +268,20 @@ class ReadWriteLossTest extends FakeTime {
         pass(2 * LEASE);
         othersHaveTheLock();
     }
+
+    @Test
+    void aDowngradeWithoutRedis_endsTheWriteHold_andLosesTheReads() {
+        shared.writeLock().lock();
+        shared.readLock().lock();
+        redis.down(true);
+        whileTimePasses(shared.writeLock()::unlock);
+        assertThat(shared.isWriteLockedByCurrentThread()).isFalse();
+        assertThat(shared.readLock().isHeldByCurrentThread()).isFalse();
+        assertThatThrownBy(shared.readLock()::unlock)
+                .isInstanceOfSatisfying(
+                        LockLostException.class, e -> assertThat(e.reason()).isEqualTo(LockLost.Reason.UNCONFIRMED));
+        redis.down(false);
+        pass(2 * LEASE);
+        othersHaveTheLock();
+    }
 }

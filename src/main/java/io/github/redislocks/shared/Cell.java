@@ -187,6 +187,13 @@ final class Cell {
         return VIEW.compareAndSet(this, known, made) ? made : view(share, asked);
     }
 
+    /** What a thread has that was let in, as an object: a possession, or its loss; null if the thread is outside. */
+    @Nullable
+    Held entered(boolean asked) {
+        Share share = share();
+        return share == null ? loss() : view(share, asked);
+    }
+
     /** The loss of the share under which the thread read, until it has unlocked; null if there is none. */
     @Nullable
     ReadHold loss() {

@@ -1,7 +1,9 @@
 package io.github.redislocks.shared;
 
 import io.github.redislocks.LockLost;
+import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
@@ -46,6 +48,7 @@ final class Downgrading implements Downgrade {
             if (hold != null) {
                 begun = true;
                 all.begin(sharer, cell, hold);
+                publish();
             }
         } finally {
             if (!begun) {
@@ -58,10 +61,21 @@ final class Downgrading implements Downgrade {
     private @Nullable Hold drive(Way way) {
         try {
             return way.acquire(attempt, limit);
+        } catch (LockUnavailableException | IllegalStateException e) {
+            // The unlock ends the write hold all the same; the thread learns of the rest by its reads.
+            return null;
         } catch (InterruptedException e) {
             throw new AssertionError("A downgrade does not end by an interrupt", e);
         } finally {
             limit.restore();
+        }
+    }
+
+    /** Publishes that the thread reads on: before its write hold ends, so that listeners always know one of both. */
+    private void publish() {
+        Held reading = all.events.isHeard() ? cell.entered(true) : null;
+        if (reading != null) {
+            all.events.acquired(write.keys(), reading, reading.acquiredNanos, all.events.begun(write.keys()));
         }
     }
 

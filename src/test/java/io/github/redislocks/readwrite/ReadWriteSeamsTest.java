@@ -3,13 +3,17 @@ package io.github.redislocks.readwrite;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.LockAcquired;
 import io.github.redislocks.LockHandle;
+import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockOptions;
+import io.github.redislocks.LockReleased;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantReadWriteLock;
 import io.github.redislocks.testkit.InMemoryLocks;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -172,6 +176,30 @@ class ReadWriteSeamsTest extends ReadWriteTest {
             memory.lose("job");
             assertThat(one.readLock().isHeldByCurrentThread()).isFalse();
             assertThat(losses).hasSize(1);
+        }
+    }
+
+    @Test
+    void aDowngrade_isHeardAsAnAcquisitionMore_andEachEndsOnce() {
+        List<String> heard = new ArrayList<>();
+        LockListener listener = new LockListener() {
+            @Override
+            public void acquired(LockAcquired event) {
+                heard.add("acquired");
+            }
+
+            @Override
+            public void released(LockReleased event) {
+                heard.add("released");
+            }
+        };
+        try (InMemoryLocks memory = InMemoryLocks.start(builder -> builder.listener(listener))) {
+            RedisReentrantReadWriteLock one = memory.client().readWriteLock("job");
+            one.writeLock().lock();
+            one.readLock().lock();
+            one.writeLock().unlock();
+            one.readLock().unlock();
+            assertThat(heard).containsExactly("acquired", "acquired", "released", "released");
         }
     }
 }
