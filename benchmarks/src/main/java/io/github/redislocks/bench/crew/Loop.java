@@ -57,7 +57,9 @@ public record Loop(
         /** Stays for 1 ms between lock and unlock. */
         STAY_1,
         /** Stays for 10 ms between lock and unlock. */
-        STAY_10
+        STAY_10,
+        /** Waits for 1 ms after each unlock. */
+        APART
     }
 
     @Override
@@ -77,11 +79,13 @@ public record Loop(
         };
     }
 
-    private static void stay(long nanos) {
-        long end = System.nanoTime() + nanos;
-        for (long left = nanos; left > 0; left = end - System.nanoTime()) {
-            LockSupport.parkNanos(left);
+    /** Parks for some time, and returns the present time. */
+    private static long stay(long nanos) {
+        long now = System.nanoTime();
+        for (long end = now + nanos; now < end; now = System.nanoTime()) {
+            LockSupport.parkNanos(end - now);
         }
+        return now;
     }
 
     private Tally run(Worker worker, Runnable inside) throws InterruptedException, ExecutionException {
@@ -152,6 +156,9 @@ public record Loop(
             long then = System.nanoTime();
             tally.latency.recordValue(then - now);
             now = then;
+            if (how == How.APART) {
+                now = stay(TimeUnit.MILLISECONDS.toNanos(1));
+            }
         }
         tally.opsOfThreads.add(ops);
     }
