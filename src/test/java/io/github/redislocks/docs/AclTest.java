@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.Permits;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisLocksBuilder;
 import io.github.redislocks.RedisReentrantLock;
@@ -100,7 +101,7 @@ class AclTest {
     }
 
     @Test
-    void readWriteLocks_needHgetallBesides() throws IOException {
+    void readWriteLocksAndPermits_needHgetallBesides() throws Exception {
         List<String> rule = rule();
         try (RedisServer server = RedisServer.start();
                 Jedis admin = server.client()) {
@@ -111,8 +112,14 @@ class AclTest {
                 assertThatThrownBy(lock.readLock()::lock)
                         .isInstanceOf(LockUnavailableException.class)
                         .hasMessageContaining("docs/redis.md");
+                Permits permits = locks.permits("acl", 2);
+                assertThatThrownBy(permits::acquire)
+                        .isInstanceOf(LockUnavailableException.class)
+                        .hasMessageContaining("docs/redis.md");
+                assertThat(admin.keys("*permits*")).isEmpty();
 
                 admin.sendCommand(Command.ACL, "SETUSER", "locks", "+hgetall");
+                permits.acquire().close();
                 lock.readLock().lock();
                 assertThat(locks.inspect("acl").holder()).isPresent();
                 lock.readLock().unlock();

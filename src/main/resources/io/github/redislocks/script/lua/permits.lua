@@ -1,45 +1,22 @@
 -- Included by the scripts for permits: which numbers are free, the queue of waiters, and how a waiter gets permits. Needs
--- KEYS pool, queue, waiters, fence, the local now(µs), and hold.lua.
---
--- pool     hash    size; reach, after a resize: how many numbers there are, more than the size as long as permits above a
---                  smaller size are out; place -> 'token deadline(µs) lost number number ...' of each attempt that has permits, where lost is
---                  1 if the previous permits of one of these numbers were not released; and number -> place for each
---                  number that was taken and not given back
--- queue    zset    places in order of arrival
--- waiters  hash    place -> 'deadline(µs) claim(ms) wanted'
--- fence    string  the last token that was given out for any number
---
--- A place is 'owner:attempt', so it belongs to one attempt only, as in line.lua.
-local pool, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-
+-- permits_record.lua and hold.lua.
 --@include extend
 --@include told
 
--- Returns the token, deadline, lost and numbers of the permits at a place, all but the deadline as text; nil if it has none,
--- or if their lease has ended.
-local function permits_of(place)
-    local text = redis.call('hget', pool, place)
-    local token, deadline, lost, numbers = string.match(text or '', '^(%d+) (%d+) (%d) (.*)$')
-    deadline = tonumber(deadline)
-    if deadline and deadline >= now then
-        return token, deadline, lost, numbers
-    end
-    return nil
+local function record(token, deadline, lost, numbers)
+    return string.format('%s %.0f %s %s', token, deadline, lost, numbers)
 end
 
-local function write(place, token, deadline, lost, numbers)
-    redis.call('hset', pool, place, string.format('%s %.0f %s %s', token, deadline, lost, numbers))
-end
-
--- Extends the lease of the permits at a place, and returns their token, lost and numbers; nil if it has none. A lease only
--- grows: a late request must not shorten a lease that a later request has extended. The first write needs no memory, so that
--- a full server does not refuse it.
-local function prolong(place, lease)
-    local token, deadline, lost, numbers = permits_of(place)
+-- Extends the lease of the permits at a place, whose record is given, and returns their token, lost and numbers; nil if it
+-- has none. A lease only grows: a late request must not shorten a lease that a later request has extended. The first write
+-- needs no memory, so that a full server does not refuse it.
+local function prolong(place, text, lease)
+    local token, deadline, lost, numbers = read(text)
     if token then
         extend(pool, memory(lease))
         extend(fence, memory(lease))
-        write(place, token, math.max(deadline, now + tonumber(lease) * 1000), lost, numbers)
+        deadline = math.max(deadline, now + tonumber(lease) * 1000)
+        redis.call('hset', pool, place, record(token, deadline, lost, numbers))
     end
     return token, lost, numbers
 end
@@ -71,47 +48,41 @@ local function line_up(place, wanted, claim)
     redis.call('pexpire', waiters, LINE)
 end
 
--- Ends the permits at a place; returns whether there were any. Their numbers are given back, but stay marked for the next
--- owner if it has to learn of a loss: of this one, or of an earlier one that no caller has learned of.
-local function give_back(place, is_loss, was_returned)
-    local _, _, lost, numbers = permits_of(place)
-    redis.call('hdel', pool, place)
-    if numbers and not is_loss and (was_returned or lost == '0') then
-        for number in string.gmatch(numbers, '%d+') do
-            redis.call('hdel', pool, number)
-        end
+-- Returns all fields of the pool.
+local function fields()
+    local all, flat = {}, redis.call('hgetall', pool)
+    for i = 1, #flat, 2 do
+        all[flat[i]] = flat[i + 1]
     end
-    return numbers ~= nil
+    return all
 end
 
--- Returns the place that has each number; false for a number that nobody took or that was given back. The size is 0 if
--- Redis does not know the pool.
-local function places(size)
-    local reach = math.max(size, tonumber(redis.call('hget', pool, 'reach') or '0'))
-    local numbers = {}
-    for i = 1, reach do
-        numbers[i] = i - 1
-    end
-    return reach == 0 and {} or redis.call('hmget', pool, unpack(numbers))
+-- How many numbers there are: the size, or more as long as permits above a smaller size are out.
+local function reach(all, size)
+    return math.max(size, tonumber(all.reach or '0'))
+end
+
+-- Returns the deadline of the permit with a number, given as text; nil if it is free.
+local function ends_at(all, number)
+    local _, deadline = read(all[number] and all[all[number]])
+    return deadline
 end
 
 -- Looks at all numbers. Returns the free ones below the size, in order, but no more than keep all permits together within
 -- the size; a table with those whose last permits were lost; and after how many ms the first of the other permits ends, -1
 -- if there is none.
-local function survey(size)
+local function survey(all, size)
     local free, was_lost, taken, ends = {}, {}, 0, -1
-    for i, place in ipairs(places(size)) do
-        local _, deadline
-        if place then
-            _, deadline = permits_of(place)
-        end
+    for number = 0, reach(all, size) - 1 do
+        local text = tostring(number)
+        local deadline = ends_at(all, text)
         if deadline then
             local left = math.ceil((deadline - now) / 1000)
             ends = ends < 0 and left or math.min(ends, left)
             taken = taken + 1
-        elseif i <= size then
-            free[#free + 1] = i - 1
-            was_lost[i - 1] = place
+        elseif number < size then
+            free[#free + 1] = text
+            was_lost[text] = all[text]
         end
     end
     for i = #free, math.max(size - taken, 0) + 1, -1 do
@@ -131,17 +102,19 @@ local function choose(free, was_lost, wanted)
 end
 
 -- Writes the permits of a place.
-local function own(place, numbers, lost, lease, token)
+local function own(place, numbers, was_lost, lost, lease, token)
     local text = string.format('%.0f', token)
+    local written = {place, record(text, now + tonumber(lease) * 1000, lost, numbers)}
     for number in string.gmatch(numbers, '%d+') do
-        local before = redis.call('hget', pool, number)
+        local before = was_lost[number]
         if before then
             -- The lease of these permits has ended, so their record is of no more use.
             redis.call('hdel', pool, before)
         end
-        redis.call('hset', pool, number, place)
+        written[#written + 1] = number
+        written[#written + 1] = place
     end
-    write(place, text, now + tonumber(lease) * 1000, lost, numbers)
+    redis.call('hset', pool, unpack(written))
     extend(pool, memory(lease))
     redis.call('set', fence, text, 'px', memory(lease))
 end
@@ -156,8 +129,8 @@ end
 -- waits for more. A place whose client cannot be notified is passed over: the client may be dead, and asks if it lives.
 -- The place of the asker needs no message, since its client reads the reply, and gets the full lease.
 -- Returns the token, lost and numbers of the asker, or nil; then after how many ms the first of the permits ends.
-local function serve(size, asker, lease)
-    local free, was_lost, ends = survey(size)
+local function serve(all, size, asker, lease)
+    local free, was_lost, ends = survey(all, size)
     local token, lost, numbers
     local from = 0
     while #free > 0 do
@@ -176,7 +149,7 @@ local function serve(size, asker, lease)
                 local next_token = mint(redis.call('get', fence))
                 if place == asker or notify(place, next_token, mark, chosen) then
                     drop(place)
-                    own(place, chosen, mark, place == asker and lease or claim, next_token)
+                    own(place, chosen, was_lost, mark, place == asker and lease or claim, next_token)
                     for _ = 1, wanted do
                         table.remove(free, 1)
                     end
@@ -190,6 +163,11 @@ local function serve(size, asker, lease)
         end
     end
     return token, lost, numbers, ends
+end
+
+local function serve_all()
+    local all = fields()
+    serve(all, tonumber(all.size or '0'))
 end
 
 -- Turns 'number number' into values of a reply.

@@ -13,16 +13,18 @@ if now > tonumber(ARGV[4]) then
     return {'LATE', now}
 end
 
+--@include permits_record
 --@include hold
 --@include permits
 
-local token, lost, numbers = prolong(place, lease)
+local all = fields()
+local token, lost, numbers = prolong(place, all[place], lease)
 if token then
     return with_numbers({'OK', tonumber(token), tonumber(lost), now}, numbers)
 end
 
 local wanted = tonumber(ARGV[6])
-local size = tonumber(redis.call('hget', pool, 'size') or nil)
+local size = tonumber(all.size)
 if not size then
     size = tonumber(ARGV[7])
     redis.call('hset', pool, 'size', ARGV[7])
@@ -38,16 +40,16 @@ if waited then
     if claim then
         line_up(place, wanted, claim)
     end
-    token, lost, numbers, ends = serve(size, place, lease)
+    token, lost, numbers, ends = serve(all, size, place, lease)
 end
 if not waited or not claim and redis.call('exists', queue) == 0 then
     -- Nobody waits.
     local free, was_lost
-    free, was_lost, ends = survey(size)
+    free, was_lost, ends = survey(waited and fields() or all, size)
     if #free >= wanted then
         numbers, lost = choose(free, was_lost, wanted)
         token = mint(redis.call('get', fence))
-        own(place, numbers, lost, lease, token)
+        own(place, numbers, was_lost, lost, lease, token)
     end
 end
 if token then

@@ -8,12 +8,13 @@
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
+--@include permits_record
 --@include hold
 --@include permits
 
 local place = ARGV[1] .. ':' .. ARGV[2]
 drop(place)
 give_back(place, ARGV[3] == '1', false)
-serve(tonumber(redis.call('hget', pool, 'size') or '0'))
+serve_all()
 local left = tonumber(ARGV[4]) - now
 return {'DONE', left < 0 and 0 or math.floor(left / 1000) + 1}

@@ -5,11 +5,17 @@
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
---@include hold
---@include permits
+--@include permits_record
 
 if not give_back(ARGV[1] .. ':' .. ARGV[2], false, true) then
     return {'GONE'}
 end
-serve(tonumber(redis.call('hget', pool, 'size') or '0'))
+if redis.call('exists', queue) == 0 then
+    return {'FREED', 0}
+end
+
+--@include hold
+--@include permits
+
+serve_all()
 return {'FREED', 0}

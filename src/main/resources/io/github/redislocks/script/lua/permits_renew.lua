@@ -5,7 +5,9 @@
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
+--@include permits_record
 --@include hold
 --@include permits
 
-return {prolong(ARGV[1] .. ':' .. ARGV[2], ARGV[3]) and 'OK' or 'GONE'}
+local place = ARGV[1] .. ':' .. ARGV[2]
+return {prolong(place, redis.call('hget', pool, place), ARGV[3]) and 'OK' or 'GONE'}

@@ -8,18 +8,19 @@ if now > tonumber(ARGV[2]) then
     return {'LATE', now}
 end
 
+--@include permits_record
 --@include hold
 --@include permits
 
-local previous = tonumber(redis.call('hget', pool, 'size') or '0')
-local size = tonumber(ARGV[1])
-local reach = size
-for i, place in ipairs(places(previous)) do
-    if place and permits_of(place) then
-        reach = math.max(reach, i)
+local all = fields()
+local previous, size = tonumber(all.size or '0'), tonumber(ARGV[1])
+local most = size
+for number = size, reach(all, previous) - 1 do
+    if ends_at(all, tostring(number)) then
+        most = number + 1
     end
 end
-redis.call('hset', pool, 'size', size, 'reach', reach)
+redis.call('hset', pool, 'size', size, 'reach', most)
 extend(pool, MEMORY)
-serve(size)
+serve_all()
 return {'OK', previous}

@@ -7,15 +7,18 @@
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 
+--@include permits_record
 --@include hold
 --@include permits
 
-local size = tonumber(redis.call('hget', pool, 'size') or '0')
+local all = fields()
+local size = tonumber(all.size or '0')
 local reply, seen = {'OK', size, 0}, {}
-for _, place in ipairs(places(size)) do
+for number = 0, reach(all, size) - 1 do
+    local place = all[tostring(number)]
     if place and not seen[place] then
         seen[place] = true
-        local token, deadline, _, numbers = permits_of(place)
+        local token, deadline, _, numbers = read(all[place])
         if deadline then
             reply[3] = reply[3] + 1
             for _, value in ipairs({place, numbers, token, math.floor((deadline - now) / 1000)}) do

@@ -1,0 +1,38 @@
+-- Included by the scripts for permits: what Redis knows of a pool, and the end of permits. Needs KEYS pool, queue, waiters,
+-- fence, and the local now(µs).
+--
+-- pool     hash    size; reach, after a resize: how many numbers there are, more than the size as long as permits above a
+--                  smaller size are out; place -> 'token deadline(µs) lost number number ...' of each attempt that has
+--                  permits, where lost is 1 if the previous permits of one of these numbers were not released; and
+--                  number -> place for each number that was taken and not given back
+-- queue    zset    places in order of arrival
+-- waiters  hash    place -> 'deadline(µs) claim(ms) wanted'
+-- fence    string  the last token that was given out for any number
+--
+-- A place is 'owner:attempt', so it belongs to one attempt only, as in line.lua.
+local pool, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+
+-- Returns the token, deadline, lost and numbers of the permits with this record, all but the deadline as text; nil if there is
+-- no record, or if their lease has ended.
+local function read(text)
+    local token, deadline, lost, numbers = string.match(text or '', '^(%d+) (%d+) (%d) (.*)$')
+    deadline = tonumber(deadline)
+    if deadline and deadline >= now then
+        return token, deadline, lost, numbers
+    end
+    return nil
+end
+
+-- Ends the permits at a place; returns whether there were any. Their numbers are given back, but stay marked for the next
+-- owner if it has to learn of a loss: of this one, or of an earlier one that no caller has learned of.
+local function give_back(place, is_loss, was_returned)
+    local _, _, lost, numbers = read(redis.call('hget', pool, place))
+    local ended = {place}
+    if numbers and not is_loss and (was_returned or lost == '0') then
+        for number in string.gmatch(numbers, '%d+') do
+            ended[#ended + 1] = number
+        end
+    end
+    redis.call('hdel', pool, unpack(ended))
+    return numbers ~= nil
+end
