@@ -81,6 +81,17 @@ class PermitsScriptTest {
         return new TreeMap<>(redis.hash(keys.lock()));
     }
 
+    /** The lease of the permits has ended while the first in line waited for its heartbeat. */
+    @Test
+    void aTry_thatServesTheLine_doesNotGetWhatTheLineGot() {
+        listen("b");
+        run("permits_acquire", "a:h1", "1", "1000", FOR_EVER, TRY, "3", "3", "0");
+        assertThat(acquire("b:h1", 1, 3, WAIT).code()).isEqualTo("QUEUED");
+        pass(1_001);
+        assertThat(acquire("c:h1", 1, 1, TRY).code()).isEqualTo("BUSY");
+        assertThat(redis.heldMessages()).singleElement().asString().contains(" 0 1 2");
+    }
+
     @Test
     void acquire_ofFreePermits_givesTheLowestNumbers_andARisingToken() {
         assertThat(acquire("a:h1", 1, 2, TRY)).isEqualTo(new Reply("OK", List.of(START, 0L, START, 0L, 1L)));
