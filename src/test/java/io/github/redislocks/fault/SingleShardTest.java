@@ -114,24 +114,26 @@ class SingleShardTest {
     @Test
     void shardThatDoesNotSayWhatItIs_keptLocksOfManySlots_areGivenUpAfterARefusal() {
         try (RedisServer server = shard(RedisServer.Version.V7_0);
-                Jedis jedis = server.client();
-                RedisLocks locks = RedisLocks.builder()
+                Jedis jedis = server.client()) {
+            String log = Logged.by(() -> {
+                try (RedisLocks locks = RedisLocks.builder()
                         .uri(server.uri().replace("//", "//clerk:secret@"))
                         .lease(Duration.ofMinutes(5))
                         .residency(KEPT)
                         .onLockLost(losses::add)
                         .build()) {
-            String log = Logged.by(() -> {
-                for (int i = 0; i < HOLDS; i++) {
-                    locks.reentrantLock("job-" + i).runWithLock(() -> {});
+                    for (int i = 0; i < HOLDS; i++) {
+                        locks.reentrantLock("job-" + i).runWithLock(() -> {});
+                    }
+                    // Until all are due, so that several are given up together however slowly they were taken.
+                    server.pause();
+                    long all = System.nanoTime() + KEPT.plusMillis(100).toNanos();
+                    await().until(() -> System.nanoTime() > all);
+                    server.resume();
+                    await().until(() -> IntStream.range(0, HOLDS)
+                            .noneMatch(i -> jedis.exists("redis-locks:{job-" + i + "}")));
+                    // The end of the client waits for the thread that writes the log.
                 }
-                // Until all are due, so that several are given up together however slowly they were taken.
-                server.pause();
-                long all = System.nanoTime() + KEPT.plusMillis(100).toNanos();
-                await().until(() -> System.nanoTime() > all);
-                server.resume();
-                await().until(() ->
-                        IntStream.range(0, HOLDS).noneMatch(i -> jedis.exists("redis-locks:{job-" + i + "}")));
             });
             assertThat(log).containsOnlyOnce("CROSSSLOT");
             assertThat(losses).isEmpty();
