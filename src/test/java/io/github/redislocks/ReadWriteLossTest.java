@@ -191,6 +191,41 @@ class ReadWriteLossTest extends FakeTime {
         writer.join();
     }
 
+    /** A writer that leaves the line tells the clients that have closed their shares for it. */
+    @Test
+    void aReaderBehindAWriterThatGivesUp_isLetInAtOnce() throws InterruptedException {
+        shared.readLock().lock();
+        await().until(() -> inside.mailbox().isOpen());
+        CompletableFuture<Boolean> wrote = new CompletableFuture<>();
+        Thread writer = new Thread(() -> {
+            try {
+                wrote.complete(other.tryLock(100, TimeUnit.MILLISECONDS));
+            } catch (InterruptedException e) {
+                wrote.completeExceptionally(e);
+            }
+        });
+        writer.start();
+        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        settle();
+        CompletableFuture<Void> reads = new CompletableFuture<>();
+        Thread reader = new Thread(() -> {
+            shared.readLock().lock();
+            reads.complete(null);
+            shared.readLock().unlock();
+        });
+        reader.start();
+        await().until(() -> shared.getQueuedReaderThreads().contains(reader));
+        pass(99);
+        assertThat(reads).isNotDone();
+        pass(1);
+        writer.join();
+        assertThat(wrote.join()).isFalse();
+        settle();
+        await().until(reads::isDone);
+        reader.join();
+        shared.readLock().unlock();
+    }
+
     private boolean elsewhereTries() {
         return CompletableFuture.supplyAsync(() -> {
                     boolean read = shared.readLock().tryLock();

@@ -116,10 +116,13 @@ local function writers_turn(version, lost, asker, lease)
     return {'FREED', remember(last)}
 end
 
--- Lets in the shares that wait if no writer is in line any more, and does nothing while a writer has the lock.
+-- Lets in the shares that wait if no writer is in line any more, and does nothing while a writer has the lock. Clients that
+-- read have closed their shares for that writer: they are told to ask, and so learn that they may open them again.
 local function unlined(held)
     if held[1] == READERS and not writer_waits() then
-        redis.call('hdel', lock, 'waited')
+        if redis.call('hdel', lock, 'waited') == 1 then
+            tell(READERS, nil, ' 0 ' .. held[3])
+        end
         let_in(held[3], held[4] and 1 or 0)
     elseif not held[1] and redis.call('exists', shares) == 1 and not writer_waits() then
         let_in(version_of(redis.call('get', fence)))
