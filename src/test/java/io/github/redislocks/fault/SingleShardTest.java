@@ -130,8 +130,8 @@ class SingleShardTest {
                     long all = System.nanoTime() + KEPT.plusMillis(100).toNanos();
                     await().until(() -> System.nanoTime() > all);
                     server.resume();
-                    await().until(() -> IntStream.range(0, HOLDS)
-                            .noneMatch(i -> jedis.exists("redis-locks:{job-" + i + "}")));
+                    await().until(() ->
+                            IntStream.range(0, HOLDS).noneMatch(i -> jedis.exists("redis-locks:{job-" + i + "}")));
                     // The end of the client waits for the thread that writes the log.
                 }
             });
