@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.concurrent.Uninterruptibles;
 import io.github.redislocks.fixture.ForwardingRedis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.Settings;
@@ -318,5 +319,35 @@ class ReadWriteLossTest extends FakeTime {
         redis.down(false);
         pass(2 * LEASE);
         othersHaveTheLock();
+    }
+
+    @Test
+    void aReaderThatCouldNotBeToldSinceItsClientDidNotListenYet_asksAsSoonAsItListens() throws InterruptedException {
+        CountDownLatch mayListen = new CountDownLatch(1);
+        RedisLocks slow = RedisLocks.on(
+                new ForwardingRedis(server.another()) {
+                    @Override
+                    public Subscription subscribe(String channel, long timeoutNanos) {
+                        Uninterruptibles.until(
+                                System.nanoTime() + TimeUnit.SECONDS.toNanos(20),
+                                nanos -> mayListen.await(nanos, TimeUnit.NANOSECONDS));
+                        return super.subscribe(channel, timeoutNanos);
+                    }
+                },
+                Settings.DEFAULTS,
+                List.of(),
+                clock);
+        RedisReentrantReadWriteLock one = slow.readWriteLock("job");
+        other.lock();
+        Thread reader = new Thread(() -> {
+            one.readLock().lock();
+            one.readLock().unlock();
+        });
+        reader.start();
+        await().until(() -> server.hash(KEY + ":shares").size() == 1);
+        other.unlock();
+        mayListen.countDown();
+        await("without a heartbeat in time").until(() -> !reader.isAlive());
+        whileTimePasses(() -> true, slow::close);
     }
 }

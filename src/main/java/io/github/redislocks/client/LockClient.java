@@ -155,13 +155,15 @@ public final class LockClient {
         }
 
         /**
-         * Makes the client ask Redis about holds of handles and, if the mailbox was open before, about waiters:
-         * messages to them may have been lost while the mailbox was not open.
+         * Makes the client ask Redis about holds of handles and about waiters: messages to them may have been lost
+         * while the mailbox was not open.
          */
         @Override
         public void opened(boolean again) {
             if (again) {
                 attempts.hurry();
+            } else {
+                attempts.hurryShares();
             }
             // With watchDeletions, each new subscription already makes the client ask Redis about all holds.
             if (!settings.watchDeletions() && renewals.askForHandles()) {

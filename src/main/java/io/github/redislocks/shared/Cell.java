@@ -187,7 +187,7 @@ final class Cell {
         return VIEW.compareAndSet(this, known, made) ? made : view(share, asked);
     }
 
-    /** What a thread has that was let in, as an object: a possession, or its loss; null if the thread is outside. */
+    /** The possession of a thread that was let in, as an object, or the loss of it; null if the thread is outside. */
     @Nullable
     Held entered(boolean asked) {
         Share share = share();

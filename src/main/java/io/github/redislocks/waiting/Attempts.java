@@ -12,6 +12,7 @@ import java.util.Collection;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The attempts of a client that are under way, by number: from before the first request until the call returns. */
@@ -117,8 +118,19 @@ public final class Attempts {
 
     /** Has the watchdog send a heartbeat for every waiter at once. */
     public void hurry() {
+        hurry(attempt -> true);
+    }
+
+    /** As {@link #hurry()}, for shares only: they take places even while no message reaches this client. */
+    public void hurryShares() {
+        hurry(attempt -> attempt.owner.isShared());
+    }
+
+    private void hurry(Predicate<Attempt> which) {
         for (Attempt attempt : underWay.values()) {
-            attempt.doubted();
+            if (which.test(attempt)) {
+                attempt.doubted();
+            }
         }
         watchdog.wakeAt(0);
     }
