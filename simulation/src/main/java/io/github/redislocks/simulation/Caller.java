@@ -23,12 +23,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 
 /** A thread of an application, which does one operation with the locks after the other. */
 final class Caller {
 
-    /** An operation of a caller. All operations but the last two are about equally frequent. */
+    /**
+     * An operation of a caller. All operations on plain locks but {@link #FORCE} and {@link #DELETE} are about equally
+     * frequent.
+     */
     enum Operation {
         LOCK,
         LOCK_AGAIN,
@@ -53,7 +57,20 @@ final class Caller {
         LEAD,
         END_WITH_THE_LOCK,
         FORCE,
-        DELETE
+        DELETE,
+        READ,
+        READ_INTERRUPTIBLY,
+        TRY_TO_READ,
+        READ_FOR_A_TIME,
+        READ_OFTEN,
+        WRITE_AND_READ,
+        UPGRADE,
+        TAKE_PERMITS,
+        TRY_PERMITS,
+        PERMITS_ASYNC;
+
+        private static final List<Operation> PLAIN = List.of(values()).subList(0, READ.ordinal());
+        private static final List<Operation> SHARED = List.of(values()).subList(READ.ordinal(), values().length);
     }
 
     /**
@@ -61,7 +78,7 @@ final class Caller {
      * the same time (swarm testing: Groce, Zhang, Eide, Chen and Regehr, 2012).
      */
     static Operation[] some(Seeded random) {
-        Operation[] all = Operation.values();
+        Operation[] all = Operation.PLAIN.toArray(Operation[]::new);
         if (random.oneIn(2)) {
             return all;
         }
@@ -75,10 +92,30 @@ final class Caller {
         return few;
     }
 
+    /**
+     * Chooses the operations of a schedule with readers and permits: a third of them on plain locks, the others in half
+     * of the schedules from neighbours.
+     */
+    static Operation[] shared(Seeded random) {
+        Operation[] some = new Operation[random.below(6) + 3];
+        int first = random.below(Operation.SHARED.size());
+        int among = random.oneIn(2) ? Operation.SHARED.size() : 4;
+        for (int i = 0; i < some.length; i++) {
+            some[i] = i % 3 == 2
+                    ? Operation.PLAIN.get(random.below(Operation.PLAIN.size()))
+                    : Operation.SHARED.get((first + random.below(among)) % Operation.SHARED.size());
+        }
+        return some;
+    }
+
     private static final long MILLISECOND = 1_000_000;
     private static final long SECOND = 1_000_000_000;
     /** How long after its time a timed call may end. */
-    private static final long LATE_NANOS = 200 * MILLISECOND;
+    static final long LATE_NANOS = 200 * MILLISECOND;
+    /** How long a try without time may take. */
+    static final long TRY_NANOS = 600 * MILLISECOND;
+    /** Stands for the end of a time about which nothing is known. */
+    private static final LongSupplier NO_CHECK = () -> Long.MAX_VALUE;
 
     private final Scenario scenario;
     private final World world;
@@ -86,6 +123,7 @@ final class Caller {
     private final String name;
     private final Seeded random;
     private String waitsFor;
+    private boolean waitsToRead;
     private String needs;
     private long needsSince;
     private Thread giver;
@@ -98,9 +136,35 @@ final class Caller {
         this.random = random;
     }
 
-    /** The lock for which the caller waits without a time limit, or null. */
+    Client client() {
+        return client;
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+
+    /** The lock or pool for which the caller waits without a time limit, or null. */
     String waitsFor() {
         return waitsFor;
+    }
+
+    /** Whether the caller waits to read. */
+    boolean waitsToRead() {
+        return waitsToRead;
+    }
+
+    /** Notes for which lock or pool the caller waits without a time limit; null for none. */
+    void waitsFor(String lockName) {
+        waitsFor = lockName;
+        waitsToRead = false;
+    }
+
+    /** Notes that the caller waits without a time limit to read under a lock. */
+    void waitsToRead(String lockName) {
+        waitsFor = lockName;
+        waitsToRead = true;
     }
 
     /** The lock under whose Condition the caller waits for a thing of the store, or null. */
@@ -168,7 +232,7 @@ final class Caller {
         } catch (Throwable e) {
             world.fail(name + ": " + text(e));
         } finally {
-            waitsFor = null;
+            waitsFor(null);
             needs = null;
             Thread.interrupted();
         }
@@ -212,12 +276,12 @@ final class Caller {
         log("ASK", lockName);
         switch (operation) {
             case LOCK, LOCK_AGAIN -> {
-                waitsFor = lockName;
+                waitsFor(lockName);
                 lock.lock();
                 use(lock, numbers);
             }
             case TRY -> {
-                if (timed(lockName, Duration.ZERO, 600 * MILLISECOND, lock::tryLock)) {
+                if (timed(lockName, Duration.ZERO, TRY_NANOS, lock::tryLock)) {
                     use(lock, numbers);
                 }
             }
@@ -227,12 +291,12 @@ final class Caller {
                 }
             }
             case LOCK_WITH_LEASE -> {
-                waitsFor = lockName;
+                waitsFor(lockName);
                 fixed(lockName, lease).lock();
                 use(lock, numbers);
             }
             case LOCK_INTERRUPTIBLY -> {
-                waitsFor = lockName;
+                waitsFor(lockName);
                 lock.lockInterruptibly();
                 use(lock, numbers);
             }
@@ -243,7 +307,7 @@ final class Caller {
                 }
             }
             case ACQUIRE -> {
-                waitsFor = lockName;
+                waitsFor(lockName);
                 use(client.locks.reentrantLock(lockName).acquire(), numbers);
             }
             case TRY_ACQUIRE -> {
@@ -266,7 +330,7 @@ final class Caller {
                 CompletableFuture<LockHandle> future =
                         client.locks.reentrantLock(lockName).acquireAsync();
                 failLater(future, wait);
-                if (timed(null, wait, LATE_NANOS, () -> isAcquired(future))) {
+                if (timed(NO_CHECK, wait, LATE_NANOS, () -> isAcquired(future))) {
                     use(future.join(), numbers);
                 }
             }
@@ -282,9 +346,9 @@ final class Caller {
                 boolean waits = numbers.oneIn(2);
                 Duration most = waits ? wait : Duration.ZERO;
                 if (timed(
-                        null,
+                        NO_CHECK,
                         most,
-                        waits ? LATE_NANOS : 600 * MILLISECOND,
+                        waits ? LATE_NANOS : TRY_NANOS,
                         () -> waits ? both.tryLock(wait.toNanos(), TimeUnit.NANOSECONDS) : both.tryLock())) {
                     use(both, numbers);
                 }
@@ -292,7 +356,7 @@ final class Caller {
             case ACQUIRE_SEVERAL -> {
                 List<MultiLockHandle> handles = new ArrayList<>();
                 if (timed(
-                        null,
+                        NO_CHECK,
                         wait,
                         LATE_NANOS,
                         () -> client.locks
@@ -331,6 +395,16 @@ final class Caller {
                 awaitHeld(lockName, numbers);
                 scenario.server.delete(lockName);
             }
+            case READ -> new ReadUse(scenario, this, lockName, numbers).read();
+            case READ_INTERRUPTIBLY -> new ReadUse(scenario, this, lockName, numbers).readInterruptibly();
+            case TRY_TO_READ -> new ReadUse(scenario, this, lockName, numbers).tryToRead();
+            case READ_FOR_A_TIME -> new ReadUse(scenario, this, lockName, numbers).readWithin(wait);
+            case READ_OFTEN -> new ReadUse(scenario, this, lockName, numbers).readOften();
+            case WRITE_AND_READ -> new ReadUse(scenario, this, lockName, numbers).writeAndRead();
+            case UPGRADE -> new ReadUse(scenario, this, lockName, numbers).upgrade();
+            case TAKE_PERMITS -> new PermitUse(scenario, this, numbers).acquire();
+            case TRY_PERMITS -> new PermitUse(scenario, this, numbers).acquireWithin(wait);
+            case PERMITS_ASYNC -> new PermitUse(scenario, this, numbers).acquireAsync(wait);
         }
     }
 
@@ -347,11 +421,20 @@ final class Caller {
     }
 
     /** A call with a time limit. */
-    private interface Timed {
+    interface Timed {
         boolean call() throws InterruptedException;
     }
 
     private boolean timed(String lockName, Duration wait, long lateNanos, Timed call) throws InterruptedException {
+        return timed(() -> scenario.server.ownedUntil(lockName), wait, lateNanos, call);
+    }
+
+    /**
+     * Makes a call that has to end in time. Without faults, it may fail only if what it wants was busy.
+     *
+     * @param busyUntil tells until when that was, as far as the simulation has seen
+     */
+    boolean timed(LongSupplier busyUntil, Duration wait, long lateNanos, Timed call) throws InterruptedException {
         long began = world.now();
         long pausedBefore = world.pausedNanos(client.number);
         boolean acquired = call.call();
@@ -361,11 +444,8 @@ final class Caller {
         if (took > most) {
             world.fail(String.format("a try for %s took %.3f ms", wait, took / 1e6));
         }
-        if (!acquired
-                && lockName != null
-                && scenario.isWithoutFaults()
-                && scenario.server.ownedUntil(lockName) < began) {
-            world.fail("a try found " + lockName + " busy, though it had no owner");
+        if (!acquired && scenario.isWithoutFaults() && busyUntil.getAsLong() < began) {
+            world.fail("a try found busy what was free");
         }
         return acquired;
     }
@@ -382,7 +462,7 @@ final class Caller {
     }
 
     /** Waits until a future has completed, for the given time at most, or until an interrupt. */
-    private void awaitDone(CompletableFuture<?> future, long nanos) {
+    void awaitDone(CompletableFuture<?> future, long nanos) {
         long until = world.now() + nanos;
         while (!future.isDone() && world.now() < until) {
             LockSupport.parkNanos(Math.min(50 * MILLISECOND, nanos));
@@ -393,7 +473,7 @@ final class Caller {
     }
 
     /** Waits until a future has completed, in spite of interrupts. Returns false if the future was cancelled. */
-    private static boolean isAcquired(CompletableFuture<?> future) {
+    static boolean isAcquired(CompletableFuture<?> future) {
         try {
             future.join();
             return true;
@@ -440,9 +520,9 @@ final class Caller {
     /** Works under a lock. If the lock is lost, the thread must be interrupted soon. */
     private void runInterruptedByLoss(String lockName, Seeded numbers) throws InterruptedException {
         LockOptions options = LockOptions.defaults();
-        waitsFor = lockName;
+        waitsFor(lockName);
         client.locks.reentrantLock(lockName, options).runWithHandle(held -> {
-            waitsFor = null;
+            waitsFor(null);
             Ledger.Possession possession =
                     scenario.ledger.acquired(lockName, name, client, held::isHeld, held::fencingToken);
             long[] lostAt = {Long.MAX_VALUE};
@@ -460,8 +540,8 @@ final class Caller {
         });
     }
 
-    private Ledger.Possession got(FencedLock lock) {
-        waitsFor = null;
+    Ledger.Possession got(FencedLock lock) {
+        waitsFor(null);
         return scenario.ledger.acquired(lock.getName(), name, client, isHeldOnce(lock), lock::fencingToken);
     }
 
@@ -501,7 +581,7 @@ final class Caller {
         }
     }
 
-    private void unlock(FencedLock lock, Ledger.Possession possession) {
+    void unlock(FencedLock lock, Ledger.Possession possession) {
         scenario.ledger.leaves(possession, lock::isHeldByCurrentThread);
         try {
             lock.unlock();
@@ -540,7 +620,7 @@ final class Caller {
     private void waitForAThing(FencedLock lock, long mostNanos) throws InterruptedException {
         String lockName = lock.getName();
         boolean untimed = mostNanos == Long.MAX_VALUE;
-        waitsFor = lockName;
+        waitsFor(lockName);
         lock.lock();
         Ledger.Possession possession = got(lock);
         boolean held = true;
@@ -578,7 +658,7 @@ final class Caller {
 
     /** Puts a thing into the store, and signals one caller that waits for it. */
     private void give(FencedLock lock) {
-        waitsFor = lock.getName();
+        waitsFor(lock.getName());
         lock.lock();
         Ledger.Possession possession = got(lock);
         try {
@@ -620,7 +700,7 @@ final class Caller {
         });
         sleep(numbers.between(MILLISECOND, 2 * SECOND));
         if (leadership.close(Duration.ofNanos(numbers.between(MILLISECOND, 2 * SECOND)))) {
-            String token = scenario.server.field(lockName, "token");
+            String token = scenario.server.writerToken(lockName);
             boolean has = scenario.isWithoutFaults() && token != null && tokens.contains(Long.valueOf(token));
             if (has || working.get() > 0 || leadership.isLeader()) {
                 world.fail(name + ": a leadership is closed and " + (has ? "has the lock" : "leads"));
@@ -642,7 +722,7 @@ final class Caller {
     }
 
     private void use(LockHandle handle, Seeded numbers) {
-        waitsFor = null;
+        waitsFor(null);
         Ledger.Possession possession =
                 scenario.ledger.acquired(handle.name(), name, client, handle::isHeld, handle::fencingToken);
         if (numbers.oneIn(2)) {
@@ -698,7 +778,7 @@ final class Caller {
     }
 
     /** Sleeps for a time by this client's clock, in spite of interrupts. */
-    private static void sleep(long nanos) {
+    static void sleep(long nanos) {
         boolean interrupted = false;
         long until = Simulated.nanoTime() + nanos;
         for (long left = nanos; left > 0; left = until - Simulated.nanoTime()) {

@@ -52,6 +52,7 @@ final class Client {
     /** When the simulation first saw the present subscription open. */
     private long listensSince = Long.MAX_VALUE;
 
+    private final boolean heard;
     private boolean closed;
 
     /** Makes a client. Must be called by a thread of that client. */
@@ -67,6 +68,7 @@ final class Client {
                 options.slowListener(),
                 options.resident(),
                 server.isQuorum(),
+                server.isShared(),
                 name -> !scenario.isWithoutFaults() || server.wasBroken(name),
                 server::mayRepeatTokens);
         List<Network> networks = new ArrayList<>();
@@ -92,8 +94,12 @@ final class Client {
                 .clientName("c" + number)
                 .watchDeletions(options.watchDeletions())
                 .localReentry(options.localReentry())
-                .listener(events)
                 .threadFactory(this::thread);
+        // Without a listener, readers enter by a shorter way.
+        heard = !server.isShared() || random.below(3) > 0;
+        if (heard) {
+            builder.listener(events);
+        }
         if (options.resident()) {
             builder.residency(Duration.ofMillis(500));
         }
@@ -145,6 +151,11 @@ final class Client {
 
     boolean isClosed() {
         return closed;
+    }
+
+    /** Whether the client has a listener. */
+    boolean isHeard() {
+        return heard;
     }
 
     /** Whether a thread of the client's library is still alive. */
@@ -208,6 +219,11 @@ final class Client {
         return false;
     }
 
+    /** Whether this client's subscription is open. */
+    boolean listens() {
+        return parts.mailbox.isOpen();
+    }
+
     /** Notes whether this client's subscription is open. */
     void looked() {
         if (!parts.mailbox.isOpen()) {
@@ -225,6 +241,11 @@ final class Client {
     /** Whether an owner belongs to this client. */
     boolean isOwner(String owner) {
         return owner.startsWith(parts.id + ":");
+    }
+
+    /** The id of the client, which is the owner of its shares. */
+    String id() {
+        return parts.id;
     }
 
     /** Whether the client knows the attempt that has the lock in Redis, or is about to end it there. */

@@ -7,6 +7,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
 import io.github.redislocks.LockReleased;
 import io.github.redislocks.RedisOutage;
+import java.util.EnumMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -31,6 +32,7 @@ final class Events implements LockListener {
     private final boolean slow;
     private final boolean resident;
     private final boolean quorum;
+    private final boolean shared;
     private final Predicate<String> mayLose;
     private final Predicate<String> mayRepeatTokens;
     private boolean awaits;
@@ -39,10 +41,13 @@ final class Events implements LockListener {
     private int outages;
     private final Set<String> expiring = new HashSet<>();
     private final Map<String, State> possessions = new LinkedHashMap<>();
+    /** In a schedule with readers, how many events of each state there were of each lock and token. */
+    private final Map<String, Map<State, Integer>> counts = new LinkedHashMap<>();
 
     /**
      * Makes a listener.
      *
+     * @param shared whether some callers read, so that several possessions have one token
      * @param mayLose whether Redis may lose a hold of a lock
      * @param mayRepeatTokens whether a token of a lock, and so the name of a possession, may be given twice
      */
@@ -53,10 +58,12 @@ final class Events implements LockListener {
             boolean slow,
             boolean resident,
             boolean quorum,
+            boolean shared,
             Predicate<String> mayLose,
             Predicate<String> mayRepeatTokens) {
         this.resident = resident;
         this.quorum = quorum;
+        this.shared = shared;
         this.mayLose = mayLose;
         this.mayRepeatTokens = mayRepeatTokens;
         this.world = world;
@@ -158,6 +165,14 @@ final class Events implements LockListener {
 
     private void told(String name, long token, State next) {
         String possession = name + "/" + token;
+        if (shared) {
+            counts.computeIfAbsent(possession, key -> new EnumMap<>(State.class))
+                    .merge(next, 1, Integer::sum);
+            if (!resident && !awaits && next != State.ACQUIRED && open(possession) < 0) {
+                world.fail(client + " hears " + next + " of " + possession + " too often");
+            }
+            return;
+        }
         State before = possessions.put(possession, next);
         // A hold after a wait in a Condition has another token, and no event reports its beginning.
         boolean ends = mayHearLate(before, next) || before == State.ACQUIRED || before == null && awaits;
@@ -176,6 +191,19 @@ final class Events implements LockListener {
         return resident && before == State.RELEASED && next == State.LOST;
     }
 
+    /** How many possessions with a lock and token have begun and not ended. */
+    private int open(String possession) {
+        Map<State, Integer> told = counts.get(possession);
+        return told.getOrDefault(State.ACQUIRED, 0)
+                - told.getOrDefault(State.RELEASED, 0)
+                - told.getOrDefault(State.LOST, 0);
+    }
+
+    /** How many events of a state there were of a lock and token. */
+    int count(String name, long token, State state) {
+        return counts.getOrDefault(name + "/" + token, Map.of()).getOrDefault(state, 0);
+    }
+
     /** The last event of a possession; null if there was none. */
     State endOf(String name, long token) {
         return possessions.get(name + "/" + token);
@@ -188,6 +216,11 @@ final class Events implements LockListener {
 
     /** Checks that all possessions have ended. Call when the client is closed. */
     void checkEnded() {
+        for (String possession : counts.keySet()) {
+            if (open(possession) > 0 && !awaits) {
+                world.fail(client + " hears no end of " + possession);
+            }
+        }
         possessions.forEach((possession, state) -> {
             if (state == State.ACQUIRED && !awaits) {
                 world.fail(client + " hears no end of " + possession);

@@ -88,13 +88,45 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
         "subscribe"
     };
 
-    /** The parts of the library in which threads meet. */
-    private static final List<String> PARTS = Places.names()
-            .filter(name -> name.matches("(state|waiting|lease|engine|client|handles|several)/.*"))
-            .sorted()
-            .toList();
-
     private static final String[] QUORUM_TARGETS = {"", "", "", "vote", "withdraw", "check"};
+
+    private static final String[] SHARED_TARGETS = {
+        "",
+        "",
+        "",
+        "share",
+        "share",
+        "unshare",
+        "renew_shares",
+        "downgrade",
+        "acquire",
+        "release",
+        "heartbeat",
+        "permits_acquire",
+        "permits_release",
+        "permits_renew",
+        "permits_leave",
+        "subscribe"
+    };
+
+    /** The requests and parts that the faults of a schedule hit: plain locks, a quorum, or readers and permits too. */
+    enum Aim {
+        PLAIN(TARGETS, ""),
+        QUORUM(QUORUM_TARGETS, ""),
+        SHARED(SHARED_TARGETS, "|shared");
+
+        private final String[] targets;
+        /** The parts of the library in which threads meet. */
+        private final List<String> parts;
+
+        Aim(String[] targets, String more) {
+            this.targets = targets;
+            this.parts = Places.names()
+                    .filter(name -> name.matches("(state|waiting|lease|engine|client|handles|several" + more + ")/.*"))
+                    .sorted()
+                    .toList();
+        }
+    }
 
     /** Whether all clients meet the fault. */
     boolean isOfServer() {
@@ -102,7 +134,7 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
     }
 
     /** The plan of a seed. */
-    static List<Fault> plan(long seed, int clients, boolean quorum) {
+    static List<Fault> plan(long seed, int clients, Aim aim) {
         Seeded random = new Seeded(seed * 31 + 7);
         List<Fault> plan = new ArrayList<>();
         // Plan no faults in a fifth of the schedules: many checks run only without faults.
@@ -114,8 +146,8 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
             // Sometimes choose from all kinds: none of the few kinds may be allowed.
             Kind kind =
                     stalls && random.oneIn(2) ? Kind.STALL_THREAD : random.of(random.oneIn(8) ? Kind.values() : kinds);
-            Fault fault = fault(plan.size(), kind, random, clients, quorum ? QUORUM_TARGETS : TARGETS);
-            if (kind.isAllowed(quorum, maybeUnsafe)) {
+            Fault fault = fault(plan.size(), kind, random, clients, aim);
+            if (kind.isAllowed(aim == Aim.QUORUM, maybeUnsafe)) {
                 plan.add(fault);
             }
         }
@@ -128,7 +160,7 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
         return random.oneIn(2) ? all : new Kind[] {random.of(all), random.of(all), random.of(all)};
     }
 
-    private static Fault fault(int number, Kind kind, Seeded random, int clients, String[] targets) {
+    private static Fault fault(int number, Kind kind, Seeded random, int clients, Aim aim) {
         if (kind == Kind.STALL_THREAD) {
             // Some parts pass thousands of points in a schedule, others only a few.
             int most = 1 << random.below(11);
@@ -137,11 +169,11 @@ record Fault(int number, Kind kind, int client, int node, String script, int nth
                     kind,
                     random.below(clients),
                     0,
-                    PARTS.get(random.below(PARTS.size())),
+                    aim.parts.get(random.below(aim.parts.size())),
                     random.below(most),
                     nanos(kind, random));
         }
-        String script = kind.isOfMessages() || kind == Kind.MOVE_ADDRESS ? "" : random.of(targets);
+        String script = kind.isOfMessages() || kind == Kind.MOVE_ADDRESS ? "" : random.of(aim.targets);
         int nth = random.below(script.isEmpty() ? 60 : 8);
         if (kind == Kind.MOVE_ADDRESS) {
             // Not before the client is made: while it is made, it refuses two addresses of one server.

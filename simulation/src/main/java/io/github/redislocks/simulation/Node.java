@@ -26,6 +26,7 @@ final class Node {
     /** The true time until which each lock has, or had, an owner on this node. */
     private final Map<String, Long> ownedUntil = new HashMap<>();
 
+    private Runnable watcher = () -> {};
     private long pausedUntil;
     private long downUntil;
     private long fullUntil;
@@ -88,8 +89,14 @@ final class Node {
         redis.full(world.now() < fullUntil);
     }
 
+    /** Has an action run after each request, in a schedule without faults. */
+    void watchedBy(Runnable next) {
+        watcher = next;
+    }
+
     /** Notes the owners of the locks after a request, in a schedule without faults. */
     void look() {
+        watcher.run();
         for (String name : names) {
             String key = Server.lockKey(name);
             if (redis.hash(key).containsKey("owner")) {
@@ -125,7 +132,7 @@ final class Node {
     private static long date(Call undated, Call sent) {
         return switch (sent.script().name()) {
             // The time in a leave is not a deadline: it says until when others may come.
-            case "leave" -> Long.MAX_VALUE;
+            case "leave", "unshare", "permits_leave" -> Long.MAX_VALUE;
             // The quorum's own code has set the deadline.
             case "vote" -> Long.parseLong(sent.args().get(VOTE_DATE));
             default ->

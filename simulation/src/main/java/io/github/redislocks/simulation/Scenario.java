@@ -3,8 +3,10 @@ package io.github.redislocks.simulation;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.simulation.agent.Places;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.PermitOwner;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -18,6 +20,8 @@ final class Scenario {
     private static final long SECOND = 1_000_000_000;
     private static final long MILLISECOND = 1_000_000;
     private static final int CLIENTS = 2;
+    /** In one of this many schedules with a single server, some callers read or use permits. */
+    private static final int SHARED_ONE_IN = Integer.getInteger("simulation.sharedOneIn", 3);
     /**
      * Longer than a waiter may have to wait for a free lock: the time to live of a place, a heartbeat, and an outage.
      */
@@ -69,10 +73,14 @@ final class Scenario {
         this.input = input;
         this.random = new Seeded(input.seed * 17 + 3);
         this.options = Client.Options.of(random);
-        this.operations = Caller.some(random);
-        this.server = new Server(world, names, options);
+        Caller.Operation[] plain = Caller.some(random);
+        Seeded shares = new Seeded(input.seed * 19 + 5);
+        boolean shared = options.nodes() == 1 && shares.oneIn(SHARED_ONE_IN);
+        this.operations = shared ? Caller.shared(shares) : plain;
+        this.server = new Server(world, names, options, shared);
         this.ledger = new Ledger(world, server);
-        this.plan = new ArrayList<>(Fault.plan(input.seed, CLIENTS, server.isQuorum()));
+        Fault.Aim aim = server.isQuorum() ? Fault.Aim.QUORUM : shared ? Fault.Aim.SHARED : Fault.Aim.PLAIN;
+        this.plan = new ArrayList<>(Fault.plan(input.seed, CLIENTS, aim));
         plan.removeIf(fault -> input.left.contains(fault.number()));
         plan.stream().filter(fault -> fault.kind() == Fault.Kind.STALL_THREAD).forEach(this::stalls);
     }
@@ -144,7 +152,7 @@ final class Scenario {
         if (clients[number] == null) {
             return;
         }
-        for (int i = 0; i < input.callers; i++) {
+        for (int i = 0; i < input.callers + (server.isShared() ? 1 : 0); i++) {
             Caller caller = new Caller(this, clients[number], "caller " + i + " of c" + number, numbers.another());
             callers.add(caller);
             start(clients[number], "caller-" + number + "-" + i, () -> caller.run(operations));
@@ -221,6 +229,7 @@ final class Scenario {
                             if (lasts(since, name, waits(name) && server.isFree(name), FREE_NANOS)) {
                                 world.fail("somebody waits for " + name + ", which nobody has");
                             }
+                            watchReaders(name, since);
                             Caller needy = needy(name);
                             boolean unheard = needy != null && !store.isEmpty(name);
                             if (lasts(since, name + " unheard", unheard && server.isFree(name), FREE_NANOS)) {
@@ -230,12 +239,34 @@ final class Scenario {
                                 needy.isGiven(name);
                             }
                         }
+                        boolean served = waits(Server.POOL) && server.pool().servesFirst();
+                        if (lasts(since, Server.POOL, served, FREE_NANOS)) {
+                            world.fail("somebody waits for permits, and enough are free");
+                        }
                         if (isWithoutFaults() && !server.isQuorum()) {
                             checkAgreement(since);
                         }
                     }
                 })
                 .start();
+    }
+
+    /** Fails if a reader waits for long and nobody writes, or a writer waits for long and nobody reads. */
+    private void watchReaders(String name, Map<String, Long> since) {
+        Order order = server.order(name);
+        boolean idle = waitsToRead(name) && order.isReadable();
+        if (lasts(since, name + " idle", idle, FREE_NANOS)) {
+            world.fail("somebody waits to read under " + name + ", and nobody writes");
+        }
+        boolean unread = waits(name) && order.isReading() && !ledger.isRead(name);
+        if (lasts(since, name + " unread", unread && !waitsToRead(name), FREE_NANOS)) {
+            world.fail("somebody waits to write under " + name + ", and nobody reads");
+        }
+    }
+
+    private boolean waitsToRead(String name) {
+        return callers.stream()
+                .anyMatch(caller -> name.equals(caller.waitsFor()) && caller.waitsToRead() && !caller.isStopped());
     }
 
     /** Whether a condition has been true for longer than the given time. */
@@ -272,6 +303,7 @@ final class Scenario {
                 client.addValid(valid);
                 valid.forEach(hold -> checkNoticed(client, hold, since));
                 names.forEach(name -> checkKnown(client, name, since));
+                checkOthersKnown(client, since);
             }
         }
     }
@@ -279,17 +311,19 @@ final class Scenario {
     /** Checks that a hold that Redis does not have is valid only for a short time, unless nobody asks about it. */
     private void checkNoticed(Client client, Hold hold, Map<String, Long> since) {
         String name = hold.keys().name();
-        boolean gone = !String.valueOf(hold.token).equals(server.field(name, "token"));
-        boolean heard = options.watchDeletions()
-                || server.wasForced(name, hold.token) && client.hasListenedSince(hold.acquiredNanos);
+        boolean gone = !server.has(hold);
+        boolean plain = !hold.owner.isShared() && !hold.keys().arePermits();
+        boolean heard = plain
+                && (options.watchDeletions()
+                        || server.wasForced(name, hold.token) && client.hasListenedSince(hold.acquiredNanos));
         if (lasts(
                 since,
-                name + " gone " + hold.token,
+                hold.lock() + " gone " + hold.attempt,
                 gone && (hold.isRenewed() || heard),
                 heard ? MESSAGE_NANOS : NOTICED_NANOS)) {
             world.fail("a holder of " + name + " does not learn of its loss, token " + hold.token);
         }
-        boolean outlasts = hold.use() == null && server.pttlMillis(name) > LEASE_MILLIS;
+        boolean outlasts = plain && hold.use() == null && server.pttlMillis(name) > LEASE_MILLIS;
         if (lasts(since, name + " long " + hold.token, !gone && outlasts, MESSAGE_NANOS)) {
             world.fail(client + " keeps " + name + " for " + server.pttlMillis(name) + " ms");
         }
@@ -306,12 +340,44 @@ final class Scenario {
         }
     }
 
-    /** Checks that at most one hold of each lock is valid, each by the clock of its client. */
+    /** Checks that the shares and permits of a client in Redis belong to its threads or handles. */
+    private void checkOthersKnown(Client client, Map<String, Long> since) {
+        for (String name : names) {
+            Long share = server.order(name).shareOf(client.id());
+            boolean unknown = share != null && !client.knows(share);
+            if (lasts(since, name + " read by nobody in " + client + share, unknown, MESSAGE_NANOS)) {
+                world.fail(client + " has a share of " + name + " in Redis, and none of its threads knows");
+            }
+        }
+        for (String place : server.pool().owners()) {
+            boolean unknown =
+                    client.isOwner(place) && !client.knows(Long.parseLong(place.substring(place.lastIndexOf(':') + 1)));
+            if (lasts(since, "permits of nobody: " + place, unknown, MESSAGE_NANOS)) {
+                world.fail(client + " has permits in Redis, and none of its handles knows");
+            }
+        }
+    }
+
+    /**
+     * Checks that at most one hold of each lock is valid, each by the clock of its client, or shares only; and that no
+     * permit has two owners.
+     */
     private void checkExclusion() {
+        if (server.isShared()) {
+            noteListeners();
+        }
         List<Hold> valid = valid();
         for (int i = 0; i < valid.size(); i++) {
             for (int j = i + 1; j < valid.size(); j++) {
                 checkTwo(valid.get(i), valid.get(j));
+            }
+        }
+    }
+
+    private void noteListeners() {
+        for (int i = 0; i < made; i++) {
+            if (clients[i] != null) {
+                server.listens(clients[i].id(), clients[i].listens());
             }
         }
     }
@@ -327,12 +393,27 @@ final class Scenario {
     }
 
     private void checkTwo(Hold one, Hold other) {
-        if (one.lock().equals(other.lock())) {
-            String name = one.keys().name();
-            if (server.isPromised(name, one.token) && server.isPromised(name, other.token)) {
+        if (one.lock().equals(other.lock()) && !mayBeBoth(one, other)) {
+            if (isPromised(one) && isPromised(other)) {
                 world.fail("two valid holds of " + one.lock() + ", tokens " + one.token + " and " + other.token);
             }
         }
+    }
+
+    /** Whether two holds of one lock or pool may be valid at the same time. */
+    private static boolean mayBeBoth(Hold one, Hold other) {
+        if (one.owner instanceof PermitOwner first && other.owner instanceof PermitOwner second) {
+            return Collections.disjoint(
+                    List.of(first.numbers().split(" ")),
+                    List.of(second.numbers().split(" ")));
+        }
+        return one.owner.isShared() && other.owner.isShared();
+    }
+
+    private boolean isPromised(Hold hold) {
+        String name = hold.keys().name();
+        // The token of a share is that of the last writer: it does not say when the share began.
+        return hold.owner.isShared() ? server.isPromised(name) : server.isPromised(name, hold.token);
     }
 
     /**

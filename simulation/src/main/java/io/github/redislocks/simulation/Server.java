@@ -1,5 +1,6 @@
 package io.github.redislocks.simulation;
 
+import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,6 +17,9 @@ import java.util.stream.Collectors;
 /** The Redis of all clients of a schedule: one server or a quorum. Knows when it promises exclusion. */
 final class Server {
 
+    /** The name of the only pool of permits. */
+    static final String POOL = "pool";
+
     private static final String PREFIX = "redis-locks";
     private static final Map<String, String> KEYS = new ConcurrentHashMap<>();
     /** Longer than any lease of a caller, and than any pause of a client. */
@@ -25,6 +29,11 @@ final class Server {
     private final World world;
     private final List<String> names;
     private final boolean resident;
+    private final boolean shared;
+    private final Map<String, Order> orders = new HashMap<>();
+    private final PoolOrder pool;
+    /** The ids of the clients that messages reach. */
+    private final Set<String> listeners = new HashSet<>();
     /** For each lock, the first token that was not given yet when a fault last broke exclusion. */
     private final Map<String, Long> brokenBelow = new HashMap<>();
     /** The true time at which that was. */
@@ -39,13 +48,68 @@ final class Server {
     private boolean clockWentBack;
     private boolean forgot;
 
-    Server(World world, List<String> names, Client.Options options) {
+    /**
+     * Makes the servers.
+     *
+     * @param shared whether some callers read or use permits
+     */
+    Server(World world, List<String> names, Client.Options options, boolean shared) {
         this.world = world;
         this.names = names;
         this.resident = options.resident();
+        this.shared = shared;
         for (int i = 0; i < options.nodes(); i++) {
             nodes.add(new Node(world, names));
         }
+        for (String name : names) {
+            orders.put(name, new Order(world, nodes.get(0), keys(name), listeners::contains));
+        }
+        pool = new PoolOrder(world, nodes.get(0), keys(POOL));
+        if (shared) {
+            nodes.get(0).watchedBy(() -> {
+                orders.values().forEach(Order::look);
+                pool.look();
+            });
+        }
+    }
+
+    /** Whether some callers read or use permits. */
+    boolean isShared() {
+        return shared;
+    }
+
+    /** The turns of readers and writers of a lock. */
+    Order order(String name) {
+        return orders.get(name);
+    }
+
+    /** Notes whether messages reach a client. */
+    void listens(String client, boolean reached) {
+        if (reached) {
+            listeners.add(client);
+        } else {
+            listeners.remove(client);
+        }
+    }
+
+    /** The pool of permits. */
+    PoolOrder pool() {
+        return pool;
+    }
+
+    private static LockKeys keys(String name) {
+        return name.equals(POOL) ? LockKeys.ofPermits(PREFIX, name) : LockKeys.of(PREFIX, name);
+    }
+
+    /** Whether Redis has a hold, as far as the first node says. */
+    boolean has(Hold hold) {
+        if (hold.keys().arePermits()) {
+            return pool.owners().contains(hold.owner.id + ":" + hold.attempt);
+        }
+        String name = hold.keys().name();
+        return hold.owner.isShared()
+                ? Long.valueOf(hold.attempt).equals(order(name).shareOf(hold.owner.id))
+                : String.valueOf(hold.token).equals(field(name, "token"));
     }
 
     boolean isQuorum() {
@@ -68,7 +132,7 @@ final class Server {
             }
             case CLOCK_FORWARD -> {
                 node.step(fault.nanos());
-                names.forEach(this::broken);
+                allBroken();
             }
             case FLUSH -> {
                 forgets();
@@ -87,17 +151,25 @@ final class Server {
 
     private void forgets() {
         forgot = true;
+        allBroken();
+    }
+
+    private void allBroken() {
         names.forEach(this::broken);
+        broken(POOL);
     }
 
     /** Notes that somebody other than the holder has ended or deleted a lock, or that Redis has forgotten it. */
     void broken(String name) {
         for (Node node : nodes) {
-            String last = node.redis.string(LockKeys.of(PREFIX, name).fence());
+            String last = node.redis.string(keys(name).fence());
             long next = last == null ? 0 : Long.parseLong(last.replaceAll("[^0-9].*", "")) + 1;
             brokenBelow.merge(name, Math.max(next, node.micros() + 1), Math::max);
         }
         brokenAt.put(name, world.now());
+        if (orders.containsKey(name)) {
+            order(name).broken();
+        }
     }
 
     /** Whether something other than the holder may have ended or deleted the lock. */
@@ -135,6 +207,11 @@ final class Server {
                         || world.now() - brokenAt.getOrDefault(name, 0L) > LEARNED_NANOS);
     }
 
+    /** Whether exclusion is promised to all holds of a lock. */
+    boolean isPromised(String name) {
+        return isPromised(name, 0);
+    }
+
     /**
      * Whether tokens of a lock may be given twice. This is so if the server's clock was set back and the last tokens
      * were forgotten; or if the lock was forced or deleted while a client kept it, since Redis knows only the first
@@ -168,6 +245,11 @@ final class Server {
         return ofMajority(name, field);
     }
 
+    /** The token of the hold that Redis has; null if none has the lock, or clients read. */
+    String writerToken(String name) {
+        return order(name).isReading() ? null : field(name, "token");
+    }
+
     /** How long the lock stays taken if nothing happens. */
     long pttlMillis(String name) {
         return nodes.get(0).redis.pttl(lockKey(name));
@@ -189,7 +271,7 @@ final class Server {
     }
 
     static String lockKey(String name) {
-        return KEYS.computeIfAbsent(name, first -> LockKeys.of(PREFIX, first).lock());
+        return KEYS.computeIfAbsent(name, first -> keys(first).lock());
     }
 
     /**
@@ -213,7 +295,16 @@ final class Server {
                 }
             }
         }
-        return "";
+        return leftShared();
+    }
+
+    private String leftShared() {
+        for (String name : names) {
+            if (order(name).isAwaited()) {
+                return name + " has a share that waits";
+            }
+        }
+        return pool.owners().isEmpty() ? "" : "the pool has " + pool.owners();
     }
 
     /** A key without an expiry; null if there is none. */
