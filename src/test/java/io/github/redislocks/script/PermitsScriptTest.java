@@ -92,6 +92,40 @@ class PermitsScriptTest {
         assertThat(redis.heldMessages()).singleElement().asString().contains(" 0 1 2");
     }
 
+    /** The client of a waiter has slept through its claim, and asks again. */
+    @Test
+    void theFormerNumberOfAPlace_isFree_whenThePlaceHasAnother() {
+        listen("b");
+        acquire("a:h1", 1, 1, TRY);
+        acquire("x:h1", 1, 2, TRY);
+        acquire("b:h1", 1, 1, WAIT);
+        release("x:h1", 1);
+        pass(4_501);
+        release("a:h1", 1);
+        assertThat(acquire("b:h1", 1, 1, WAIT).number(3)).isEqualTo(0);
+        assertThat(acquire("c:h1", 1, 2, TRY).values()).endsWith(1L, 2L);
+    }
+
+    @Test
+    void aPlaceThatIsServedAgain_keepsItsPermits_whenTheNextInLineGetsItsFormerNumber() {
+        listen("b", "c");
+        run("permits_acquire", "a:h1", "1", "6000", FOR_EVER, TRY, "1", "3", "0");
+        acquire("x:h1", 1, 2, TRY);
+        acquire("b:h1", 1, 1, WAIT);
+        release("x:h1", 1);
+        resize(1);
+        pass(4_501);
+        assertThat(acquire("b:h1", 1, 1, WAIT).code()).isEqualTo("QUEUED");
+        assertThat(acquire("c:h1", 1, 1, WAIT).code()).isEqualTo("QUEUED");
+        pass(2_000);
+        resize(2);
+        assertThat(redis.heldMessages()).hasSize(3).last().asString().contains(" 1 1");
+        assertThat(acquire("d:h1", 1, 1, TRY).code())
+                .as("b has number 0, c has number 1")
+                .isEqualTo("BUSY");
+        assertThat(renew("b:h1", 1, 30_000).code()).isEqualTo("OK");
+    }
+
     @Test
     void acquire_ofFreePermits_givesTheLowestNumbers_andARisingToken() {
         assertThat(acquire("a:h1", 1, 2, TRY)).isEqualTo(new Reply("OK", List.of(START, 0L, START, 0L, 1L)));

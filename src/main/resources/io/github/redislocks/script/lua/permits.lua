@@ -62,10 +62,11 @@ local function reach(all, size)
     return math.max(size, tonumber(all.reach or '0'))
 end
 
--- Returns the deadline of the permit with a number, given as text; nil if it is free.
+-- Returns the deadline of the permit with a number, given as text; nil or false if it is free. A place may have got other
+-- numbers since its claim on this one ended.
 local function ends_at(all, number)
-    local _, deadline = read(all[number] and all[all[number]])
-    return deadline
+    local _, deadline, _, numbers = read(all[number] and all[all[number]])
+    return deadline and string.find(' ' .. numbers .. ' ', ' ' .. number .. ' ', 1, true) and deadline
 end
 
 -- Looks at all numbers. Returns the free ones below the size, in order, but no more than keep all permits together within
@@ -101,16 +102,18 @@ local function choose(free, was_lost, wanted)
     return table.concat(numbers, ' '), lost
 end
 
--- Writes the permits of a place.
-local function own(place, numbers, was_lost, lost, lease, token)
+-- Writes the permits of a place, in Redis and in the fields of the pool.
+local function own(all, place, numbers, lost, lease, token)
     local text = string.format('%.0f', token)
-    local written = {place, record(text, now + tonumber(lease) * 1000, lost, numbers)}
+    all[place] = record(text, now + tonumber(lease) * 1000, lost, numbers)
+    local written = {place, all[place]}
     for number in string.gmatch(numbers, '%d+') do
-        local before = was_lost[number]
-        if before then
+        local before = all[number]
+        if before and not read(all[before]) then
             -- The lease of these permits has ended, so their record is of no more use.
             redis.call('hdel', pool, before)
         end
+        all[number] = place
         written[#written + 1] = number
         written[#written + 1] = place
     end
@@ -149,7 +152,7 @@ local function serve(all, size, asker, lease)
                 local next_token = mint(redis.call('get', fence))
                 if place == asker or notify(place, next_token, mark, chosen) then
                     drop(place)
-                    own(place, chosen, was_lost, mark, place == asker and lease or claim, next_token)
+                    own(all, place, chosen, mark, place == asker and lease or claim, next_token)
                     for _ = 1, wanted do
                         table.remove(free, 1)
                     end

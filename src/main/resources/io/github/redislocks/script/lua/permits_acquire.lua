@@ -45,11 +45,11 @@ end
 if not waited or not claim and redis.call('exists', queue) == 0 then
     -- Nobody waits.
     local free, was_lost
-    free, was_lost, ends = survey(waited and fields() or all, size)
+    free, was_lost, ends = survey(all, size)
     if #free >= wanted then
         numbers, lost = choose(free, was_lost, wanted)
         token = mint(redis.call('get', fence))
-        own(place, numbers, was_lost, lost, lease, token)
+        own(all, place, numbers, lost, lease, token)
     end
 end
 if token then
