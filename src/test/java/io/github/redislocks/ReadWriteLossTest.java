@@ -96,6 +96,17 @@ class ReadWriteLossTest extends FakeTime {
     }
 
     @Test
+    void forceUnlock_byTheClientItself_takesTheShareAtOnce_withoutAMessage() {
+        shared.readLock().lock();
+        server.holdMessages();
+        assertThat(lock.forceUnlock()).isTrue();
+        assertThat(other.tryLock()).isTrue();
+        assertThat(shared.readLock().isHeldByCurrentThread()).isFalse();
+        assertThatThrownBy(shared.readLock()::unlock).isInstanceOf(LockLostException.class);
+        other.unlock();
+    }
+
+    @Test
     void forceUnlock_takesTheShare_andLetsAWriterIn() throws InterruptedException {
         shared.readLock().lock();
         Reader reader = new Reader();

@@ -153,14 +153,17 @@ public final class LockQueries {
     }
 
     /**
-     * Ends the hold at once if it is a hold of this client.
+     * Ends the hold at once if it is a hold of this client. All shares that were there at the look have ended with it.
      *
      * @param seen the hold as Redis reported it
      * @param sentNanos when the request was sent to which Redis reported the hold
      */
     private void endHere(LockKeys keys, Inspections.Held seen, long sentNanos) {
+        boolean shares = seen.owner().equals(LockKeys.READERS);
         for (Hold hold : holds.all()) {
-            boolean same = hold.attempt == seen.attempt() && hold.owner.id.equals(seen.owner());
+            boolean same = shares
+                    ? hold.owner.isShared() && hold.acquiredNanos - sentNanos <= 0
+                    : hold.attempt == seen.attempt() && hold.owner.id.equals(seen.owner());
             if (same && hold.lock().equals(keys.lock())) {
                 hold.owner.confirmed(sentNanos);
                 losses.taken(hold);
