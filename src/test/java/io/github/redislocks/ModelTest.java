@@ -54,6 +54,7 @@ class ModelTest {
                         "Handle.tla",
                         "Keep.tla",
                         "Lease.tla",
+                        "Permits.tla",
                         "Queue.tla",
                         "ReadWrite.tla",
                         "Resident.tla",
