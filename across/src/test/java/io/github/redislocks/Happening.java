@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("ImmutableEnumChecker") // The code of a cell keeps no state, and nobody changes the cells.
 enum Happening {
     RELEASED("by `unlock()`, `close()`, or the end of the action", LossScene::release, noLoss()),
-    KEPT("by `releaseAfter` (handles)", LossScene::keep, noLoss()),
+    KEPT("by `releaseAfter` (handles of locks)", LossScene::keep, noLoss()),
     OLD("as the lease of its acquisition is over", scene -> {}, noLoss(), noLoss(), told(Reason.EXPIRED, IN_TIME)),
     STALLED(
             "as its process stood still for longer than the lease",
@@ -32,16 +32,16 @@ enum Happening {
             told(Reason.UNCONFIRMED, IN_TIME),
             told(Reason.UNCONFIRMED, IN_TIME),
             told(Reason.EXPIRED, IN_TIME)),
-    FORCED("by `forceUnlock()` of another client", LossScene::force, taken(BY_THE_RENEWAL)),
-    HEARD("forced by another client, after `lost()` or a wait of the owner's client", LossScene::force, taken(AT_ONCE)),
-    OURS("forced by the owner's client", LossScene::forceOurs, taken(AT_ONCE)),
-    DELETED("in Redis", scene -> scene.owners.forEach(owner -> scene.ground.delete(owner.name)), taken(BY_THE_RENEWAL)),
-    WATCHED(
-            "deleted in Redis, with `watchDeletions(true)`",
-            scene -> scene.owners.forEach(owner -> scene.ground.delete(owner.name)),
+    FORCED("by `forceUnlock()` of another client (locks)", LossScene::force, taken(BY_THE_RENEWAL)),
+    HEARD(
+            "forced by another client, after `lost()` or a wait of the owner's client (locks)",
+            LossScene::force,
             taken(AT_ONCE)),
+    OURS("forced by the owner's client (locks)", LossScene::forceOurs, taken(AT_ONCE)),
+    DELETED("in Redis", LossScene::delete, taken(BY_THE_RENEWAL)),
+    WATCHED("deleted in Redis, with `watchDeletions(true)` (locks)", LossScene::delete, taken(AT_ONCE)),
     FLUSHED("with all data", scene -> scene.ground.flush(), taken(BY_THE_RENEWAL)),
-    WASHED("flushed with `watchDeletions(true)`", scene -> scene.ground.flush(), taken(AT_ONCE)),
+    WASHED("flushed with `watchDeletions(true)` (locks)", scene -> scene.ground.flush(), taken(AT_ONCE)),
     CLOSED(
             "with the owner's `RedisLocks`",
             scene -> scene.clients.forEach(client -> client.locks.close()),
@@ -121,6 +121,11 @@ enum Happening {
             told(Reason.TAKEN, asked ? BY_A_HEARTBEAT : when),
             told(Reason.TAKEN, asked ? BY_ITS_END : when)
         };
+    }
+
+    /** Whether the event, as its row says, cannot happen to permits. */
+    boolean isOfLocks() {
+        return text.endsWith("locks)");
     }
 
     /** The cell of a mode; empty if the event does not exist in that mode. */

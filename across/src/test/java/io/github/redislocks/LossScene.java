@@ -70,15 +70,16 @@ final class LossScene {
         /** Lets time pass while every process stands still. */
         void stall(long millis);
 
-        void delete(String name);
+        /** Deletes the key that ends in this way after the key of a lock of that name. */
+        void delete(String name, String keyEnd);
 
         void flush();
 
         /** Takes Redis away from a client, or brings it back. */
         void away(RedisLocks client, boolean away);
 
-        /** Whether Redis has given the lock to somebody. */
-        boolean isTaken(String name);
+        /** Whether Redis has still given a lock to somebody when its loss is told, as Redis says. */
+        boolean isTaken(BooleanSupplier inRedis);
 
         /** The losses that Flight Recorder has; null if nobody records. */
         default @Nullable List<RecordedEvent> recorded() {
@@ -136,7 +137,7 @@ final class LossScene {
 
         @Override
         public void lost(LockLost loss) {
-            losses.add(new Told(loss, ground.nanos(), ground.isTaken(loss.lockName())));
+            losses.add(new Told(loss, ground.nanos(), ground.isTaken(() -> isTaken(loss.lockName()))));
         }
 
         @Override
@@ -267,6 +268,11 @@ final class LossScene {
                     .toList();
         }
 
+        @Nullable
+        String holder() {
+            return way.subject().holder(rival, name).map(LockOwner::clientId).orElse(null);
+        }
+
         boolean isForcedBy(RedisLocks client) {
             return client.reentrantLock(name).forceUnlock();
         }
@@ -282,18 +288,21 @@ final class LossScene {
     }
 
     void run() {
-        List<RedisReentrantLock> theirs = new ArrayList<>();
+        List<CompletableFuture<LockHandle>> theirs = new ArrayList<>();
         for (Way.Row row : Way.ROWS) {
             if (row.has(mode)) {
                 // A way that subscribes has those of its client told sooner.
                 if (clients.isEmpty() || what == Happening.FORCED) {
                     clients.add(new Client());
                 }
-                row.ways().stream().filter(ground::offers).forEach(way -> enter(way, theirs));
+                row.ways().stream()
+                        .filter(ground::offers)
+                        .filter(way -> way.subject().meets(what))
+                        .forEach(way -> enter(way, theirs));
             }
         }
         ground.passUntil(() -> owners.stream().allMatch(owner -> !owner.isAlive() || owner.isWaiting()));
-        theirs.forEach(RedisReentrantLock::unlock);
+        theirs.forEach(handle -> handle.join().close());
         ground.passUntil(() -> owners.stream().allMatch(owner -> !owner.isAlive() || owner.held != null));
         owners.forEach(owner -> assertThat(owner.thrown).as(owner.name).isNull());
         List<Owner> others = owners.stream()
@@ -310,13 +319,13 @@ final class LossScene {
             client.observed.clear();
         }
         for (Owner owner : owners) {
-            tells(owner, "inspect()", holderOf(owner), owner.locks.clientId());
+            tells(owner, "inspect()", owner.holder(), owner.locks.clientId());
         }
         what.happens.accept(this);
         compare();
     }
 
-    private void enter(Way way, List<RedisReentrantLock> theirs) {
+    private void enter(Way way, List<CompletableFuture<LockHandle>> theirs) {
         LockOptions options = LockOptions.defaults().fair(mode == Mode.FAIR);
         LockOptions named = mode == Mode.FIXED ? options.fixedLease(Way.LEASE) : options;
         Owner owner = new Owner(way, clients.get(clients.size() - 1), named);
@@ -324,9 +333,9 @@ final class LossScene {
             owner.lock().runWithLock(() -> {});
         }
         if (mode == Mode.WAITED) {
-            RedisReentrantLock lock = rival.reentrantLock(owner.name);
-            lock.lock();
-            theirs.add(lock);
+            CompletableFuture<LockHandle> handle = way.subject().acquire(rival, owner.name);
+            ground.passUntil(handle::isDone);
+            theirs.add(handle);
         }
         owners.add(owner);
         owner.start();
@@ -359,6 +368,15 @@ final class LossScene {
 
     void keep() {
         owners.forEach(owner -> owner.ask(() -> ((Handle) Objects.requireNonNull(owner.held)).releaseAfter(KEPT)));
+    }
+
+    void delete() {
+        owners.forEach(owner -> ground.delete(owner.name, owner.way.subject().keyEnd()));
+    }
+
+    /** Whether Redis has given the lock of an owner to somebody. */
+    private boolean isTaken(String name) {
+        return owners.stream().anyMatch(owner -> owner.name.equals(name) && owner.holder() != null);
     }
 
     void forget() {
@@ -413,7 +431,7 @@ final class LossScene {
         }
         long ended = ground.nanos();
         List<CompletableFuture<LockHandle>> next = owners.stream()
-                .map(owner -> rival.reentrantLock(owner.name).acquireAsync())
+                .map(owner -> owner.way.subject().acquire(rival, owner.name))
                 .toList();
         ground.passUntil(() -> next.stream().allMatch(CompletableFuture::isDone));
         soft.assertThat((ground.nanos() - ended) / 1_000_000)
@@ -441,13 +459,6 @@ final class LossScene {
 
     private String outcome() {
         return expected.reason() == null ? "released" : reasonOf(expected.reason());
-    }
-
-    private @Nullable String holderOf(Owner owner) {
-        return rival.inspect(owner.name)
-                .holder()
-                .map(holder -> holder.owner().clientId())
-                .orElse(null);
     }
 
     private static @Nullable Object reason(@Nullable Object thrown) {
@@ -528,9 +539,9 @@ final class LossScene {
     }
 
     private void compareNext(Owner owner, LockHandle next) {
-        boolean forgetful = what == Happening.FLUSHED || what == Happening.WASHED;
+        boolean forgetful = owner.way.subject().isForgottenBy(what);
         tells(owner, "previousHolderLost()", next.previousHolderLost(), expected.isLoss() && !forgetful);
-        tells(owner, "inspect() of the next", holderOf(owner), rival.clientId());
+        tells(owner, "inspect() of the next", owner.holder(), rival.clientId());
         next.close();
     }
 }

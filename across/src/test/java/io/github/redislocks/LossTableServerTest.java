@@ -161,10 +161,10 @@ class LossTableServerTest implements LossScene.Ground {
         return Duration.ofSeconds(6);
     }
 
-    /** A quorum has no Conditions, and keeps no lock. */
+    /** A quorum has no Conditions and no permits, and keeps no lock. */
     @Override
     public boolean offers(Way way) {
-        return !isQuorum() || !way.call().matches("Condition.*|@Locked.atLeast.*");
+        return !isQuorum() || !way.call().matches("(Condition|Permits|@Locked.atLeast).*");
     }
 
     @Override
@@ -202,16 +202,22 @@ class LossTableServerTest implements LossScene.Ground {
     }
 
     @Override
-    public void delete(String name) {
+    public void delete(String name, String keyEnd) {
         RedisServer master =
                 masters.size() == 1 ? masters.get(0) : ClusterServers.shared().masterOf(key(name));
         try (Jedis client = master.client()) {
-            assertThat(client.del(key(name))).isEqualTo(1);
+            assertThat(client.del(key(name) + keyEnd)).isEqualTo(1);
         }
     }
 
     private String key(String name) {
         return prefix + ":{" + name + "}";
+    }
+
+    /** Not seen to within the time of a round trip, so it is taken for granted. */
+    @Override
+    public boolean isTaken(BooleanSupplier inRedis) {
+        return true;
     }
 
     @Override
@@ -233,12 +239,6 @@ class LossTableServerTest implements LossScene.Ground {
                 proxy.pass();
             }
         }
-    }
-
-    /** Not seen to within the time of a round trip, so it is taken for granted. */
-    @Override
-    public boolean isTaken(String name) {
-        return true;
     }
 
     @Override

@@ -16,6 +16,7 @@ import java.util.Arrays;
 import java.util.Date;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -35,7 +36,7 @@ import org.springframework.transaction.support.TransactionOperations;
 /**
  * A way to come to hold a lock: the public method that takes the lock, and code that calls it and gives the lock back.
  */
-record Way(String call, boolean isForgotten, Body body) {
+record Way(String call, Subject subject, boolean isForgotten, Body body) {
 
     static final Duration LEASE = Duration.ofSeconds(20);
     private static final Duration WAIT = Duration.ofSeconds(9);
@@ -50,6 +51,64 @@ record Way(String call, boolean isForgotten, Body body) {
         FIXED,
         WAITED,
         LOCAL
+    }
+
+    /** What a way takes, as other clients see it. */
+    enum Subject {
+        LOCK {
+            @Override
+            CompletableFuture<LockHandle> acquire(RedisLocks client, String name) {
+                return client.reentrantLock(name).acquireAsync();
+            }
+
+            @Override
+            Optional<LockOwner> holder(RedisLocks client, String name) {
+                return client.inspect(name).holder().map(LockInspection.Holder::owner);
+            }
+
+            @Override
+            boolean meets(Happening what) {
+                return true;
+            }
+        },
+        /** The only permit of a pool. */
+        PERMIT {
+            @Override
+            CompletableFuture<LockHandle> acquire(RedisLocks client, String name) {
+                return client.permits(name, 1).acquireAsync(1).thenApply(LockHandle.class::cast);
+            }
+
+            @Override
+            Optional<LockOwner> holder(RedisLocks client, String name) {
+                return client.permits(name, 1).inspect().held().stream()
+                        .map(PermitsInspection.Held::owner)
+                        .findFirst();
+            }
+
+            @Override
+            boolean meets(Happening what) {
+                return !what.isOfLocks();
+            }
+        };
+
+        abstract CompletableFuture<LockHandle> acquire(RedisLocks client, String name);
+
+        abstract Optional<LockOwner> holder(RedisLocks client, String name);
+
+        /** Whether an event can happen to it. */
+        abstract boolean meets(Happening what);
+
+        /** Whether the next holder cannot learn of the loss by an event, since Redis has nothing that says so. */
+        boolean isForgottenBy(Happening what) {
+            return what == Happening.FLUSHED
+                    || what == Happening.WASHED
+                    || (this == PERMIT && what == Happening.DELETED);
+        }
+
+        /** The end of its key in Redis, after the key of a lock of that name. */
+        String keyEnd() {
+            return this == LOCK ? "" : ":permits";
+        }
     }
 
     /** The ways that share a row of the page, and the modes in which they exist. */
@@ -165,6 +224,22 @@ record Way(String call, boolean isForgotten, Body body) {
         handle("MultiLock.acquire()", site -> site.several(MANY).acquire());
         handles("MultiLock", site -> site.several(2));
 
+        row("a handle of permits", "plain, waited");
+        permit("Permits.acquire()", site -> site.permits().acquire());
+        permit("Permits.acquire(int)", site -> site.permits().acquire(1));
+        permit(
+                "Permits.tryAcquire(Duration)",
+                site -> site.permits().tryAcquire(WAIT).orElseThrow());
+        permit(
+                "Permits.tryAcquire(int,Duration)",
+                site -> site.permits().tryAcquire(1, WAIT).orElseThrow());
+        permit(
+                "Permits.acquireAsync(int)",
+                site -> site.permits().acquireAsync(1).get());
+        permit(
+                "Permits.tryAcquireAsync(int,Duration)",
+                site -> site.permits().tryAcquireAsync(1, WAIT).get().orElseThrow());
+
         row("a handle, by a name", "plain, waited");
         work("@Locked(atLeast)", s -> LockedWork.under(s.locks).keeping(s.name, () -> s.stay("a handle")));
 
@@ -186,7 +261,11 @@ record Way(String call, boolean isForgotten, Body body) {
     }
 
     private static void add(String call, boolean isForgotten, Body body) {
-        ROWS.get(ROWS.size() - 1).ways.add(new Way(call, isForgotten, body));
+        add(call, Subject.LOCK, isForgotten, body);
+    }
+
+    private static void add(String call, Subject subject, boolean isForgotten, Body body) {
+        ROWS.get(ROWS.size() - 1).ways.add(new Way(call, subject, isForgotten, body));
     }
 
     /** Runs an action, and releases the lock after it. */
@@ -195,7 +274,15 @@ record Way(String call, boolean isForgotten, Body body) {
     }
 
     private static void handle(String call, Acquire acquire) {
-        add(call, true, site -> {
+        handle(call, Subject.LOCK, acquire);
+    }
+
+    private static void permit(String call, Acquire acquire) {
+        handle(call, Subject.PERMIT, acquire);
+    }
+
+    private static void handle(String call, Subject subject, Acquire acquire) {
+        add(call, subject, true, site -> {
             AutoCloseable held = acquire.from(site);
             if (site.stay(held)) {
                 held.close();
@@ -339,6 +426,10 @@ record Way(String call, boolean isForgotten, Body body) {
 
         RedisReentrantLock lock() {
             return locks.reentrantLock(name, options);
+        }
+
+        Permits permits() {
+            return locks.permits(name, 1);
         }
 
         MultiLock several(int count) {
