@@ -146,7 +146,9 @@ class SlowTest extends FakeTime {
         await().until(() -> server.zset(KEY + ":permits:queue").size() == 1);
         settle();
         String log = Logged.by(() -> pass(4_000));
-        assertThat(log).contains("1 of 3 are free, and it wants 2; 1 place is in line");
+        assertThat(log)
+                .contains("The pool \"job\" has been waited for")
+                .contains("1 of 3 are free, and it wants 2; 1 place is in line");
         two.close();
         passUntil(waiting::isDone);
         waiting.join().close();

@@ -123,8 +123,8 @@ public final class EventNotifier {
         publishLoss(loss, subject);
         // Log last, so that a repeated call does not log the loss twice.
         log.add(() -> Loggers.LOSS.warn(
-                "The lock \"{}\" (token {}) of {} was lost: {}",
-                Shown.of(loss.lockName()),
+                "The {} (token {}) of {} was lost: {}",
+                subject.shown(loss),
                 loss.token(),
                 loss.owner(),
                 loss.reason()));
@@ -147,9 +147,9 @@ public final class EventNotifier {
         Duration left = since(now, hold.endNanos());
         LockExpiring event = LockExpiring.of(hold.keys().name(), hold.token, hold.owner.description(), left);
         log.add(() -> Loggers.LOSS.warn(
-                "The lock \"{}\" (token {}) of {} will be lost in {} ms, since its maxHold is {}: name a longer"
+                "The {} (token {}) of {} will be lost in {} ms, since its maxHold is {}: name a longer"
                         + " maxHold if the work takes that long; if it does not, see what keeps it",
-                Shown.of(event.lockName()),
+                hold.keys().shown(),
                 event.token(),
                 event.owner(),
                 left.toMillis(),

@@ -43,7 +43,7 @@ public final class UnavailableMessages {
     }
 
     private LockUnavailableException.Builder unavailable(Reason reason, LockKeys keys, String what) {
-        String text = "The lock \"" + Shown.of(keys.name()) + "\" " + what;
+        String text = "The " + keys.shown() + " " + what;
         return LockUnavailableException.builder(reason, redis.address(), text).lockName(keys.name());
     }
 

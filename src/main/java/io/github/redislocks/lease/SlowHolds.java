@@ -2,7 +2,6 @@ package io.github.redislocks.lease;
 
 import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Loggers;
-import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
@@ -83,8 +82,8 @@ public final class SlowHolds implements Task {
         @Override
         public void run() {
             Loggers.SLOW.warn(
-                    "The lock \"{}\" (token {}) has been held for {} ms by {} ({})",
-                    Shown.of(hold.keys().name()),
+                    "The {} (token {}) has been held for {} ms by {} ({})",
+                    hold.keys().shown(),
                     hold.token,
                     (nowNanos - hold.acquiredNanos) / 1_000_000,
                     hold.owner.description(),

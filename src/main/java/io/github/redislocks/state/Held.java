@@ -86,6 +86,11 @@ public abstract class Held extends HoldKey implements LossSubject {
         return owner.holder;
     }
 
+    @Override
+    public final String shown(LockLost loss) {
+        return keys().shown();
+    }
+
     public LockKeys keys() {
         return new LockKeys(lock());
     }

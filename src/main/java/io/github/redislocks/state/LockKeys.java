@@ -125,6 +125,11 @@ public record LockKeys(String lock) {
         return decode(lock.substring(lock.indexOf('{') + 1, lock.indexOf('}')));
     }
 
+    /** The lock or the pool of permits for logs and messages, such as {@code lock "job"} or {@code pool "job"}. */
+    public String shown() {
+        return (arePermits() ? "pool \"" : "lock \"") + Shown.of(name()) + '"';
+    }
+
     /** The keys lock, queue, waiters, fence, conditions and shares, in the order that the scripts expect. */
     public List<String> all() {
         return List.of(lock, queue(), lock + ":waiters", fence(), conditions(), shares());

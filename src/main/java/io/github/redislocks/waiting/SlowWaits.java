@@ -5,7 +5,6 @@ import io.github.redislocks.PermitsInspection;
 import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Loggers;
-import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -209,8 +208,8 @@ public final class SlowWaits implements Task {
         @Override
         public void run() {
             Loggers.SLOW.warn(
-                    "The lock \"{}\" has been waited for by {}{} for {} ms: {}",
-                    Shown.of(oldest.keys.name()),
+                    "The {} has been waited for by {}{} for {} ms: {}",
+                    oldest.keys.shown(),
                     oldest.owner.description(),
                     slow == 1 ? "" : ", the first of " + slow + " calls here,",
                     waitedMillis,
