@@ -53,7 +53,7 @@ record Way(String call, Subject subject, boolean isForgotten, Body body) {
         LOCAL
     }
 
-    /** What a way takes, as other clients see it. */
+    /** The lock or permit that a way takes, as other clients see it. */
     enum Subject {
         LOCK {
             @Override
