@@ -489,7 +489,9 @@ class PermitsScriptTest {
         for (Map.Entry<String, String> entry : pool().entrySet()) {
             String[] parts = entry.getValue().split(" ");
             if (entry.getKey().contains(":") && Long.parseLong(parts[1]) >= micros.get()) {
-                taken.addAll(List.of(parts).subList(3, parts.length));
+                List<String> numbers = List.of(parts).subList(3, parts.length);
+                taken.addAll(numbers);
+                assertThat(numbers).as(when).allMatch(number -> entry.getKey().equals(pool().get(number)));
             }
         }
         assertThat(taken).as(when).doesNotHaveDuplicates();
