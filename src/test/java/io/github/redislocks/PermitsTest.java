@@ -336,6 +336,14 @@ class PermitsTest extends FakeTime {
     }
 
     @Test
+    void release_atOnce_sendsNoShortScript_whichIsForLocks() {
+        CompletableFuture<Void> released = permits.acquireAsync(1).thenAccept(PermitHandle::close);
+        passUntil(released::isDone);
+        assertThat(redis.log().count("permits_release")).isOne();
+        assertThat(redis.log().count("free")).isZero();
+    }
+
+    @Test
     void contended_acquisition_needsTwoRequests() {
         PermitHandle all = passing(() -> remote.acquire(2));
         CompletableFuture<PermitHandle> opens = waiting(permits, 1);
