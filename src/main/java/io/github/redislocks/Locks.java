@@ -3,6 +3,7 @@ package io.github.redislocks;
 import io.github.redislocks.actions.Candidacy;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.concurrent.locks.ReadWriteLock;
 
 /**
  * A factory of locks by name. {@link RedisLocks} implements it on Redis. Tests and frameworks may give an application
@@ -65,6 +66,30 @@ public interface Locks extends AutoCloseable {
      * @throws UnsupportedOperationException for fair locks on a quorum
      */
     MultiLock multiLock(Collection<String> names, LockOptions options);
+
+    /**
+     * Returns the read-write lock with the given name, with the settings of this factory. The same as
+     * {@link #readWriteLock(String, LockOptions)} with {@link LockOptions#defaults()}.
+     *
+     * @param name 1 to 4096 bytes in UTF-8; any well-formed text
+     * @throws IllegalArgumentException if the name cannot work
+     * @throws IllegalStateException if this is closed
+     * @throws UnsupportedOperationException on a quorum
+     */
+    ReadWriteLock readWriteLock(String name);
+
+    /**
+     * Returns the read-write lock with the given name and options. Sends nothing to Redis. Its write lock is the lock
+     * that {@link #reentrantLock(String, LockOptions)} returns. A {@link LockOptions#maxHold} limits write holds only;
+     * a {@link LockOptions#residency} keeps the lock for readers only.
+     *
+     * @param name 1 to 4096 bytes in UTF-8; any well-formed text
+     * @throws IllegalArgumentException if the name or the options cannot work, or the options have a
+     *     {@link LockOptions#fixedLease}
+     * @throws IllegalStateException if this is closed
+     * @throws UnsupportedOperationException on a quorum
+     */
+    ReadWriteLock readWriteLock(String name, LockOptions options);
 
     /**
      * Returns a pool of permits, of which at most {@code size} are held at a time, over all JVMs. Sends nothing to

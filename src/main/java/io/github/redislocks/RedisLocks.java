@@ -122,30 +122,12 @@ public final class RedisLocks implements Locks {
         return new RedisReentrantLock(client, client.lock(name, options.isFair(), options.over(client.settings)));
     }
 
-    /**
-     * Returns the read-write lock with the given name, with the settings of this factory. The same as
-     * {@link #readWriteLock(String, LockOptions)} with {@link LockOptions#defaults()}.
-     *
-     * @param name 1 to 4096 bytes in UTF-8; any well-formed text
-     * @throws IllegalArgumentException if the name cannot work
-     * @throws IllegalStateException if this is closed
-     * @throws UnsupportedOperationException on a quorum
-     */
+    @Override
     public RedisReentrantReadWriteLock readWriteLock(String name) {
         return readWriteLock(name, PLAIN);
     }
 
-    /**
-     * Returns the read-write lock with the given name and options. Sends nothing to Redis. Its write lock is the lock
-     * that {@link #reentrantLock(String, LockOptions)} returns. A {@link LockOptions#maxHold} limits write holds only;
-     * a {@link LockOptions#residency} keeps the lock for readers only.
-     *
-     * @param name 1 to 4096 bytes in UTF-8; any well-formed text
-     * @throws IllegalArgumentException if the name or the options cannot work, or the options have a
-     *     {@link LockOptions#fixedLease}
-     * @throws IllegalStateException if this is closed
-     * @throws UnsupportedOperationException on a quorum
-     */
+    @Override
     public RedisReentrantReadWriteLock readWriteLock(String name, LockOptions options) {
         Settings own = options.over(client.settings);
         if (!own.isRenewed()) {
