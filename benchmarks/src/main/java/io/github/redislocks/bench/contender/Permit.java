@@ -3,7 +3,7 @@ package io.github.redislocks.bench.contender;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 
-/** One of several permits, which a thread acquires and releases. */
+/** A permit of a pool, which a thread acquires and releases. */
 final class Permit<P> implements Mutex {
 
     /** The number of permits. */

@@ -2,7 +2,7 @@ package io.github.redislocks.bench.contender;
 
 import java.util.concurrent.locks.ReadWriteLock;
 
-/** What a thread takes with each turn. */
+/** The lock or permit that a thread takes with each turn. */
 public enum Use {
     LOCK,
     READ,
@@ -11,7 +11,7 @@ public enum Use {
     READ_99,
     /** Of 100 turns, 90 read and 10 write, at random. */
     READ_90,
-    /** One of {@link Permit#SIZE} permits. */
+    /** A permit of {@link Permit#SIZE}. */
     PERMIT;
 
     /** Makes the mutex of the calling thread. */
