@@ -350,7 +350,7 @@ class PermitsScriptTest {
         listen("b", "c");
         acquire("a:h1", 1, 3, TRY);
         acquire("b:h1", 1, 2, WAIT);
-        assertThat(resize(5)).isEqualTo(new Reply("OK", List.of(3L)));
+        assertThat(resize(5)).isEqualTo(new Reply("OK", List.of(3L, 5L, micros.get())));
         assertThat(redis.heldMessages()).containsExactly("1 " + (START + 1) + " 0 3 4");
         acquire("c:h1", 1, 3, WAIT);
         resize(2);

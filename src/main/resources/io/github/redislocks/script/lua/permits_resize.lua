@@ -1,7 +1,7 @@
 -- Sets how many permits there are, and serves the waiters. Permits above a smaller size stay until they are given back.
 -- KEYS     pool, queue, waiters, fence
 -- ARGV     size, notAfter(µs)
--- returns  OK previous: the size before, 0 if Redis did not know it | LATE now
+-- returns  OK previous size now: previous is the size before, 0 if Redis did not know it | LATE now
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then
@@ -23,4 +23,4 @@ end
 redis.call('hset', pool, 'size', size, 'reach', most)
 extend(pool, MEMORY)
 serve_all()
-return {'OK', previous}
+return {'OK', previous, size, now}
