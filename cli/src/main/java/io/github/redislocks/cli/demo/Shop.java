@@ -6,6 +6,7 @@ import io.github.redislocks.redis.topology.Topology;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import redis.clients.jedis.AbstractTransaction;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.params.SetParams;
@@ -69,8 +70,15 @@ final class Shop implements AutoCloseable {
     }
 
     void record(Entry entry) {
-        if (redis().rpush(key("ledger"), entry.text()) == 1) {
-            redis().expire(key("ledger"), KEPT_SECONDS);
+        append("ledger", entry.text());
+    }
+
+    /** Appends to a list, and has the list expire: in one step, since a signal may come between two. */
+    private void append(String list, String text) {
+        try (AbstractTransaction both = redis().multi()) {
+            both.rpush(key(list), text);
+            both.expire(key(list), KEPT_SECONDS);
+            both.exec();
         }
     }
 
@@ -91,9 +99,8 @@ final class Shop implements AutoCloseable {
      */
     void open(int processes) {
         for (int i = 0; i < processes; i++) {
-            redis().rpush(key("opening"), "open");
+            append("opening", "open");
         }
-        redis().expire(key("opening"), KEPT_SECONDS);
     }
 
     void awaitOpening() {
