@@ -2,11 +2,16 @@ package io.github.redislocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A client that keeps the lock for its readers, and optimistic reads, which need no request then. */
 class ReadResidencyTest extends FakeTime {
@@ -88,6 +93,64 @@ class ReadResidencyTest extends FakeTime {
         pass(IDLE);
         whileTimePasses(shared.writeLock()::lock);
         shared.writeLock().unlock();
+    }
+
+    /** Some way to have the whole lock, and to give it back. */
+    private interface Use {
+        void of(RedisLocks client) throws Exception;
+    }
+
+    private enum Whole {
+        TRIED(client -> {
+            assertThat(client.reentrantLock("job").tryLock()).isTrue();
+            client.reentrantLock("job").unlock();
+        }),
+        FAIR(client ->
+                client.reentrantLock("job", LockOptions.defaults().fair(true)).runWithLock(() -> {})),
+        KEPT(client -> client.reentrantLock("job", LockOptions.defaults().residency(Duration.ofSeconds(1)))
+                .runWithLock(() -> {})),
+        HANDLE(client -> client.reentrantLock("job").acquire().close()),
+        TRIED_HANDLE(client -> client.reentrantLock("job")
+                .tryAcquire(Duration.ZERO)
+                .orElseThrow()
+                .close()),
+        LATER(client -> client.reentrantLock("job").acquireAsync().get().close()),
+        SEVERAL(client -> client.multiLock(List.of("job", "other")).runWithLock(() -> {})),
+        TRIED_SEVERAL(client -> {
+            assertThat(client.multiLock(List.of("job", "other")).tryLock()).isTrue();
+            client.multiLock(List.of("job", "other")).unlock();
+        }),
+        SEVERAL_LATER(client ->
+                client.multiLock(List.of("job", "other")).acquireAsync().get().close()),
+        DOWNGRADE(client -> {
+            RedisReentrantReadWriteLock lock = client.readWriteLock("job");
+            lock.writeLock().lock();
+            lock.readLock().lock();
+            lock.writeLock().unlock();
+            lock.readLock().unlock();
+        });
+
+        @SuppressWarnings("ImmutableEnumChecker") // The code keeps no state.
+        private final Use use;
+
+        Whole(Use use) {
+            this.use = use;
+        }
+    }
+
+    /** Nobody reads, so whoever wants the whole lock has it by messages alone: the clock stands still. */
+    @ParameterizedTest
+    @EnumSource
+    void aKeptLock_isNobodysObstacle(Whole whole) throws InterruptedException {
+        for (RedisLocks client : List.of(others, locks)) {
+            readOnce("job");
+            await().until(() -> inside.mailbox().isOpen());
+            AtomicReference<Throwable> thrown = new AtomicReference<>();
+            Thread thread = new Thread(() -> thrown.set(catchThrowable(() -> whole.use.of(client))));
+            thread.start();
+            await(client == locks ? "its own" : "another").until(() -> !thread.isAlive());
+            assertThat(thrown.get()).as(client == locks ? "its own" : "another").isNull();
+        }
     }
 
     /** The write lock is not kept, so that readers of other clients need no message. */

@@ -2,8 +2,9 @@
 -- KEYS     lock and fence of each
 -- ARGV     owner, lease(ms), notAfter(µs), then the attempt for each lock, and 'silent' if the caller does not wait
 -- returns  the token of all, which is the time | OK token 0 now, if an earlier copy took them | BUSY index now: another
---          owner has the lock at this index, counted from 0 | LINE now: a lock may have waiters, or clients keep some
---          locks (asked to give them up if the caller waits): use acquire for each | LATE now; the last three take none
+--          owner has the lock at this index, counted from 0 | LINE now: a lock may have waiters, or clients share or keep
+--          some locks (asked to give up what they keep if the caller waits): use acquire for each | LATE now; the last
+--          three take none
 local call, owner, lease = redis.call, ARGV[1], ARGV[2]
 local time = call('time')
 local now = time[1] * 1000000 + time[2]
@@ -26,7 +27,9 @@ for i = 1, count do
             mine, earlier = mine + 1, held[3]
         elseif held[1] and held[1] ~= owner then
             local client = string.match(held[1], '^(.*):r%d+$')
-            if not client then
+            if held[1] == 'readers' then
+                return {'LINE', now}
+            elseif not client then
                 return {'BUSY', i - 1, now}
             end
             kept = kept or {}
