@@ -138,7 +138,7 @@ class ReadResidencyTest extends FakeTime {
         }
     }
 
-    /** Nobody reads, so whoever wants the whole lock has it by messages alone: the clock stands still. */
+    /** A thread that wants the whole lock has it by messages alone, since nobody reads: the clock stands still. */
     @ParameterizedTest
     @EnumSource
     void aKeptLock_isNobodysObstacle(Whole whole) throws InterruptedException {
