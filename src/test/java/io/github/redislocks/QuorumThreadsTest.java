@@ -150,7 +150,7 @@ class QuorumThreadsTest {
         assertThat(masters.votes()).doesNotContain("A");
         scarce.add(node.calls);
         late.countDown();
-        await().dontCatchUncaughtExceptions().atMost(SOON).until(() -> node.calls.getPoolSize() == 0);
+        await().atMost(SOON).until(() -> node.calls.getPoolSize() == 0);
         scarce.clear();
         client.lock.unlock();
         client.lock.lock();

@@ -105,7 +105,7 @@ class OneThreadExecutorTest {
         one.execute(this::note);
         scarce.set(true);
         gate.countDown();
-        await().dontCatchUncaughtExceptions().until(() -> one.getPoolSize() == 0);
+        await().until(() -> one.getPoolSize() == 0);
         one.revive();
         assertThat(done).hasValue(1);
         scarce.set(false);

@@ -1,7 +1,7 @@
 package io.github.redislocks.redis.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.with;
+import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.redis.Address;
@@ -85,13 +85,13 @@ class TopologyWatchTest {
         Watch watch = new Watch();
         watch.start();
         try {
-            with().dontCatchUncaughtExceptions().await().until(() -> asked.get() > 4);
+            await().until(() -> asked.get() > 4);
             noMemory.set(true);
             // A question and its failure, for both observers.
-            with().dontCatchUncaughtExceptions().await().until(() -> failed.get() >= 4);
+            await().until(() -> failed.get() >= 4);
             noMemory.set(false);
             int before = asked.get();
-            with().dontCatchUncaughtExceptions().await().until(() -> asked.get() > before + 4);
+            await().until(() -> asked.get() > before + 4);
             assertThat(asked).hasValueGreaterThan(before);
         } finally {
             watch.close();
