@@ -181,7 +181,7 @@ public abstract class PermitsContractTest {
         waiter[0].interrupt();
         assertThat(interrupted.await(30, TimeUnit.SECONDS)).isTrue();
         got(few).close();
-        assertThat(permits.inspect().waiting()).isEmpty();
+        await().until(() -> permits.inspect().waiting().isEmpty());
         two.close();
     }
 
@@ -189,7 +189,7 @@ public abstract class PermitsContractTest {
     void tryAcquire_withTime_endsWhenTheTimeIsOver() throws InterruptedException {
         PermitHandle all = one(remote, 3);
         assertThat(permits.tryAcquire(2, Duration.ofMillis(50))).isEmpty();
-        assertThat(permits.inspect().waiting()).isEmpty();
+        await().until(() -> permits.inspect().waiting().isEmpty());
         all.close();
         try (PermitHandle got = permits.tryAcquire(2, LONG).orElseThrow()) {
             assertThat(got.numbers()).hasSize(2);

@@ -3,10 +3,6 @@
 --@include extend
 --@include told
 
-local function record(token, deadline, lost, numbers)
-    return string.format('%s %.0f %s %s', token, deadline, lost, numbers)
-end
-
 -- Extends the lease of the permits at a place, whose record is given, and returns their token, lost and numbers; nil if it
 -- has none. A lease only grows: a late request must not shorten a lease that a later request has extended. The first write
 -- needs no memory, so that a full server does not refuse it.
@@ -25,25 +21,13 @@ local function last_token()
     return tonumber(redis.call('get', fence) or '0')
 end
 
--- Returns the deadline and claim of a place, and how many permits it wants; nil if there is no such place.
-local function look(place)
-    local text = redis.call('hget', waiters, place)
-    local deadline, claim, wanted = string.match(text or '', '^(%d+) (%d+) (%d+)$')
-    return tonumber(deadline), tonumber(claim), tonumber(wanted)
-end
-
-local function drop(place)
-    redis.call('zrem', queue, place)
-    redis.call('hdel', waiters, place)
-end
-
 -- Takes a place at the tail, or renews the existing place without changing its order.
 local function line_up(place, wanted, claim)
     local score = redis.call('zscore', queue, place)
     if not score then
         redis.call('zadd', queue, string.format('%.0f', (tail())), place)
     end
-    redis.call('hset', waiters, place, string.format('%.0f %s %s', now + claim * 1000, claim, wanted))
+    redis.call('hset', waiters, place, waiter(claim, wanted))
     redis.call('pexpire', queue, LINE)
     redis.call('pexpire', waiters, LINE)
 end
@@ -73,7 +57,7 @@ end
 -- the size; a table with those whose last permits were lost; and after how many ms the first of the other permits ends, -1
 -- if there is none.
 local function survey(all, size)
-    local free, was_lost, taken, ends = {}, {}, 0, -1
+    local free, was_lost, taken, ends, above = {}, {}, 0, -1, false
     for number = 0, reach(all, size) - 1 do
         local text = tostring(number)
         local deadline = ends_at(all, text)
@@ -81,10 +65,14 @@ local function survey(all, size)
             local left = math.ceil((deadline - now) / 1000)
             ends = ends < 0 and left or math.min(ends, left)
             taken = taken + 1
+            above = above or number >= size
         elseif number < size then
             free[#free + 1] = text
             was_lost[text] = all[text]
         end
+    end
+    if all.reach and not above then
+        redis.call('hdel', pool, 'reach')
     end
     for i = #free, math.max(size - taken, 0) + 1, -1 do
         free[i] = nil
@@ -171,6 +159,12 @@ end
 local function serve_all()
     local all = fields()
     serve(all, tonumber(all.size or '0'))
+end
+
+-- How many numbers a text names.
+local function count(numbers)
+    local _, spaces = string.gsub(numbers, ' ', '')
+    return spaces + 1
 end
 
 -- Turns 'number number' into values of a reply.

@@ -15,6 +15,48 @@ end
 
 --@include permits_record
 --@include hold
+
+-- The usual cases, kept short: nobody waits and enough numbers are free, or others wait and no number is free. A number
+-- whose last permits were lost, or have ended by their lease, is not free here.
+local wanted, most = tonumber(ARGV[6]), math.min(tonumber(ARGV[7]), 64)
+local names = {'size', 'reach', place}
+for number = 0, most - 1 do
+    names[#names + 1] = tostring(number)
+end
+local last, known = redis.call('get', fence), redis.call('hmget', pool, unpack(names))
+if is_recent(last) and known[1] == ARGV[7] and not known[2] and not known[3] then
+    local score, waited = tail()
+    local free = {}
+    for i = 4, #names do
+        if not known[i] and #free < wanted then
+            free[#free + 1] = names[i]
+        end
+    end
+    if not waited and #free == wanted and #lease < 8 then
+        -- The first grant of the second has extended pool and fence.
+        local token = mint(last)
+        local text = string.format('%.0f', token)
+        local written = {place, record(text, now + lease * 1000, 0, table.concat(free, ' '))}
+        local reply = {'OK', token, 0, now}
+        for _, number in ipairs(free) do
+            written[#written + 1], written[#written + 2] = number, place
+            reply[#reply + 1] = tonumber(number)
+        end
+        redis.call('hset', pool, unpack(written))
+        redis.call('set', fence, text, 'keepttl')
+        return reply
+    end
+    if waited and claim and #free == 0 and wanted <= most and most == tonumber(ARGV[7]) then
+        local text = waiter(claim, wanted)
+        if redis.call('hsetnx', waiters, place, text) == 1 then
+            redis.call('zadd', queue, string.format('%.0f', score), place)
+            redis.call('pexpire', queue, LINE)
+            redis.call('pexpire', waiters, LINE)
+            return {'QUEUED', tonumber(last), -1, now}
+        end
+    end
+end
+
 --@include permits
 
 local all = fields()
@@ -23,7 +65,6 @@ if token then
     return with_numbers({'OK', tonumber(token), tonumber(lost), now}, numbers)
 end
 
-local wanted = tonumber(ARGV[6])
 local size = tonumber(all.size)
 if not size then
     size = tonumber(ARGV[7])

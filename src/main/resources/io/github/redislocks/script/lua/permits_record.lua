@@ -36,3 +36,31 @@ local function give_back(place, is_loss, was_returned)
     redis.call('hdel', pool, unpack(ended))
     return numbers ~= nil
 end
+
+local function record(token, deadline, lost, numbers)
+    return string.format('%s %.0f %s %s', token, deadline, lost, numbers)
+end
+
+-- Returns the deadline and claim of a place, and how many permits it wants; nil if there is no such place.
+local function look(place)
+    local text = redis.call('hget', waiters, place)
+    local deadline, claim, wanted = string.match(text or '', '^(%d+) (%d+) (%d+)$')
+    return tonumber(deadline), tonumber(claim), tonumber(wanted)
+end
+
+-- The text of a place in the hash of waiters.
+local function waiter(claim, wanted)
+    return string.format('%.0f %s %s', now + claim * 1000, claim, wanted)
+end
+
+local function drop(place)
+    redis.call('zrem', queue, place)
+    redis.call('hdel', waiters, place)
+end
+
+-- Whether the last grant, whose token is its time, was in the present second. Then a script may go a short way, which looks
+-- at no lease: the first script of each second goes the long way, and notices which leases have ended.
+local function is_recent(last)
+    local text = string.format('%.0f', now)
+    return last and last <= text and string.sub(last, 1, -7) == string.sub(text, 1, -7)
+end
