@@ -1,6 +1,5 @@
 package io.github.redislocks.spring;
 
-import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
@@ -39,20 +38,19 @@ final class EnclosingLocks {
      *
      * @param handle the handle that holds the lock; null if the thread holds it
      */
-    static long enter(Locks source, FencedLock lock, @Nullable LockHandle handle) {
-        Enclosing same = of(source, lock.getName());
+    static long enter(Locks source, MethodLock lock, @Nullable LockHandle handle) {
+        Enclosing same = of(source, lock.name());
         int depth = handle != null ? 0 : same == null ? 1 : same.depth + 1;
-        if (same != null && lock.getHoldCount() < depth) {
+        if (same != null && lock.holds().getAsInt() < depth) {
             // The enclosing method has lost the lock: the thread got a new hold instead of re-entering the lock.
             Thread thread = Thread.currentThread();
             // A virtual thread usually has no name: use the part of its toString() before the slash.
             String name = thread.getName().isEmpty() ? thread.toString().replaceFirst("/.*", "") : thread.getName();
-            throw new LockLostException(
-                    LockLost.of(lock.getName(), same.token, "thread " + name, LockLost.Reason.TAKEN));
+            throw new LockLostException(LockLost.of(lock.name(), same.token, "thread " + name, LockLost.Reason.TAKEN));
         }
-        long token = handle == null ? lock.fencingToken() : handle.fencingToken();
-        Runnable check = handle == null ? lock::ensureHeld : handle::ensureHeld;
-        INNERMOST.set(new Enclosing(source, lock.getName(), token, depth, check, INNERMOST.get()));
+        long token = handle == null ? lock.token().getAsLong() : handle.fencingToken();
+        Runnable check = handle == null ? lock.check() : handle::ensureHeld;
+        INNERMOST.set(new Enclosing(source, lock.name(), token, depth, check, INNERMOST.get()));
         return token;
     }
 

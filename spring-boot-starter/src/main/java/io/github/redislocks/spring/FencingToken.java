@@ -8,7 +8,8 @@ import java.lang.annotation.Target;
 
 /**
  * Marks a parameter of a {@link Locked} method. The method gets the fencing token of the hold as this argument,
- * whatever the caller passes. The parameter has the type {@code long}.
+ * whatever the caller passes. The parameter has the type {@code long}. A method that {@linkplain Locked.Mode#READ
+ * reads} gets the token of the last writer, which is the version of what the method reads.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,6 @@
 package io.github.redislocks.spring;
 
+import io.github.redislocks.Locks;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
@@ -53,6 +54,13 @@ public @interface Locked {
     String[] value();
 
     /**
+     * Whether the method needs the lock for itself, or shares the {@linkplain Locks#readWriteLock read-write lock} with
+     * other methods that read. With {@link Mode#READ} all other settings but {@link #locks}, {@link #waitFor} and
+     * {@link #busy} must be left out.
+     */
+    Mode mode() default Mode.WRITE;
+
+    /**
      * The name of the bean that makes the locks. Needed if there are several beans of the type
      * {@link io.github.redislocks.Locks}.
      */
@@ -86,6 +94,18 @@ public @interface Locked {
 
     /** The reaction to a call inside a transaction that is already open. */
     InTransaction inTransaction() default InTransaction.REFUSE;
+
+    /** The access that a method has under its lock. */
+    enum Mode {
+        /** The method has the lock for itself. */
+        WRITE,
+        /**
+         * The method runs beside other methods that read. The lock is the read lock of that name. A method that writes,
+         * called from a method that reads under the same name, throws an {@link IllegalMonitorStateException}, or finds
+         * the lock busy if its {@link #waitFor} is 0; a method that reads, called from one that writes, is let in.
+         */
+        READ
+    }
 
     /** The reaction to a busy lock. */
     enum Busy {

@@ -17,6 +17,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -94,15 +96,10 @@ final class LockedInterceptor implements MethodInterceptor {
         if (token != 0) {
             return proceed(call, name, token, others);
         }
-        FencedLock lock = source.reentrantLock(name, method.options);
-        if (lock == null) {
-            throw new IllegalStateException("The Locks of @Locked on " + method + ", a "
-                    + source.getClass().getName() + ", returned no lock, as a mock does. Use locks that work"
-                    + " without Redis in tests: a bean of InMemoryLocks.start().client().");
-        }
+        MethodLock lock = MethodLock.of(source, name, method);
         // A thread that already holds the lock took it before the transaction began, or was permitted by this check.
         boolean inTransaction = OpenTransactions.isOpenFor(method.method, call.type)
-                && !lock.isHeldByCurrentThread()
+                && !lock.isHeld()
                 && !InnerTransactions.beginsItsOwn(call.invocation, method.method, call.type, beans);
         if (inTransaction && method.isRefusedInTransaction()) {
             throw refused(method, name);
@@ -133,8 +130,11 @@ final class LockedInterceptor implements MethodInterceptor {
                         + " that is open already. A lock must be taken before the transaction begins and released after it has"
                         + " been committed, else the next holder reads what was there before. Put @Locked on the method that"
                         + " begins the transaction, or around it; if a proxy around this one begins it, have that"
-                        + " proxy made before the lock's; or choose inTransaction = UNLOCK_AFTER_COMPLETION, which keeps"
-                        + " the lock until the open transaction has ended.");
+                        + " proxy made before the lock's"
+                        + (method.reads()
+                                ? "."
+                                : "; or choose inTransaction = UNLOCK_AFTER_COMPLETION, which keeps"
+                                        + " the lock until the open transaction has ended."));
     }
 
     /**
@@ -153,19 +153,21 @@ final class LockedInterceptor implements MethodInterceptor {
     }
 
     /** Takes the lock; null if it was busy. */
-    private static @Nullable Taken take(Call call, FencedLock lock, boolean inTransaction) throws InterruptedException {
+    private static @Nullable Taken take(Call call, MethodLock taken, boolean inTransaction)
+            throws InterruptedException {
         LockedMethod method = call.method;
         Duration wait = method.waitFor;
+        Lock lock = taken.lock();
         // Make this object before the lock is taken: an error here must not leave the lock held.
         Taken ofThread = new Taken(null, inTransaction ? () -> {} : lock::unlock);
         try {
-            if (method.atLeast != null && !lock.isHeldByCurrentThread()) {
-                LockHandle handle = acquire(call.source, lock.getName(), method);
+            if (method.atLeast != null && !taken.isHeld()) {
+                LockHandle handle = acquire(call.source, taken.name(), method);
                 return handle == null ? null : new Taken(handle, () -> keep(handle, method.atLeast));
             }
             if (wait == null) {
                 lock.lock();
-            } else if (!lock.tryLock(wait)) {
+            } else if (!lock.tryLock(TimeUnit.NANOSECONDS.convert(wait), TimeUnit.NANOSECONDS)) {
                 return null;
             }
         } catch (InterruptedException e) {
@@ -174,13 +176,12 @@ final class LockedInterceptor implements MethodInterceptor {
             }
             Thread.currentThread().interrupt();
             throw new LockBusyException(
-                    lock.getName(),
-                    "The thread was interrupted while it waited for the lock " + shown(lock.getName()) + " of "
-                            + method,
+                    taken.name(),
+                    "The thread was interrupted while it waited for the lock " + shown(taken.name()) + " of " + method,
                     e);
         }
         if (inTransaction) {
-            TransactionEnds.unlockAfterCompletion(lock);
+            TransactionEnds.unlockAfterCompletion((FencedLock) lock);
         }
         return ofThread;
     }

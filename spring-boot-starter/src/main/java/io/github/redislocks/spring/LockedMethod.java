@@ -91,6 +91,10 @@ final class LockedMethod {
                 "has an atLeast of " + locked.atLeast()
                         + ", which must lie between 0 and 24h, and cannot be combined with"
                         + " UNLOCK_AFTER_COMPLETION, since the end of the transaction releases the lock then.");
+        check(
+                !reads() || !(locked.fair() || leased != null || atLeast != null || !isRefusedInTransaction()),
+                "has mode = READ and a setting that is for one owner at a time: fair, lease, atLeast or"
+                        + " UNLOCK_AFTER_COMPLETION. Leave that setting out, or the mode.");
         this.tokenAt = tokenAt(declaration);
         check(
                 tokenAt < 0 || names.size() == 1,
@@ -271,6 +275,10 @@ final class LockedMethod {
 
     boolean isRefusedInTransaction() {
         return locked.inTransaction() == Locked.InTransaction.REFUSE;
+    }
+
+    boolean reads() {
+        return locked.mode() == Locked.Mode.READ;
     }
 
     boolean isSkipped() {
