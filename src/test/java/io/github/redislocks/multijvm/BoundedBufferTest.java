@@ -35,7 +35,7 @@ class BoundedBufferTest {
     private static final List<String> CONSUMERS = List.of("consumer0", "consumer1");
     private static final int PRODUCING_THREADS = PRODUCERS.size() * BufferWorker.THREADS;
     private static final int SHARE =
-            (Integer.getInteger("buffer.items", 10_000) + PRODUCING_THREADS - 1) / PRODUCING_THREADS;
+            (Integer.getInteger("buffer.items", 5_000) + PRODUCING_THREADS - 1) / PRODUCING_THREADS;
     private static final int ITEMS = SHARE * PRODUCING_THREADS;
     private static final int ITEMS_PER_KILL = 500;
     /** How many items those must move that are left, before the killed one is replaced. */

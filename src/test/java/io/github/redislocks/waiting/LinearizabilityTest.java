@@ -24,12 +24,15 @@ import org.junit.jupiter.api.condition.EnabledForJreRange;
 
 /**
  * The concurrent structures of our own under Lincheck, which runs small random scenarios in every interleaving that it
- * has time for, and compares each with a plain sequential model.
+ * has time for, and compares each with a plain sequential model. {@code -Dlincheck.scenarios=500} is the long form.
  */
 @Order(1) // In a JVM that has run hundreds of other tests, Lincheck takes five times as long.
 @EnabledForJreRange(max = JAVA_21, disabledReason = "Lincheck instruments the JDK's classes, and lags behind it")
 @Tag("long")
 class LinearizabilityTest {
+
+    /** How many scenarios each test has; the long form has more. */
+    private static final int SCENARIOS = Integer.getInteger("lincheck.scenarios", 20);
 
     private static ModelCheckingOptions options() {
         return new ModelCheckingOptions()
@@ -37,7 +40,7 @@ class LinearizabilityTest {
                 .actorsPerThread(3)
                 .actorsBefore(0)
                 .actorsAfter(2)
-                .iterations(50)
+                .iterations(SCENARIOS)
                 .invocationsPerIteration(300);
     }
 
@@ -70,7 +73,7 @@ class LinearizabilityTest {
         options()
                 .actorsPerThread(2)
                 .actorsAfter(1)
-                .iterations(40)
+                .iterations(SCENARIOS)
                 .invocationsPerIteration(150)
                 .sequentialSpecification(ReleasingModel.class)
                 .check(ReleasingSubject.class);
