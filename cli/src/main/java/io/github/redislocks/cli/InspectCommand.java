@@ -2,6 +2,7 @@ package io.github.redislocks.cli;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockOwner;
+import io.github.redislocks.PermitsInspection;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Shown;
 import java.io.PrintWriter;
@@ -9,13 +10,19 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** Shows one lock. */
-@Command(name = "inspect", description = "Shows who holds a lock, since when, and who waits for it.")
+@Command(
+        name = "inspect",
+        description =
+                "Shows who holds a lock, since when, and who waits for it; and the pool of permits of that name, if"
+                        + " there is one.")
 final class InspectCommand extends CliCommand {
 
     @Parameters(paramLabel = "NAME", description = "The name of the lock.")
@@ -27,8 +34,77 @@ final class InspectCommand extends CliCommand {
     @Override
     int run(RedisLocks locks, PrintWriter out) {
         LockInspection seen = locks.inspect(name);
-        out.println(json ? Json.of(fields(seen)) : text(seen));
+        Optional<PermitsInspection> pool = pool(locks, name);
+        if (json) {
+            Map<String, Object> fields = fields(seen);
+            pool.ifPresent(permits -> fields.put("permits", fields(permits)));
+            out.println(Json.of(fields));
+        } else {
+            boolean isPoolOnly = pool.isPresent()
+                    && seen.holder().isEmpty()
+                    && seen.keptFor().isEmpty()
+                    && seen.queueLength() == 0
+                    && seen.conditions().isEmpty();
+            if (!isPoolOnly) {
+                out.println(text(seen));
+            }
+            pool.ifPresent(permits -> out.println(text(permits)));
+        }
         return ExitCodes.OK;
+    }
+
+    /** The pool of permits of a name; empty if Redis knows none, or is a quorum. */
+    static Optional<PermitsInspection> pool(RedisLocks locks, String name) {
+        try {
+            PermitsInspection seen = locks.permits(name, 1).inspect();
+            // Of a pool that Redis does not know, an object shows the size that it was made for.
+            boolean isKnown =
+                    seen.size() != 1 || locks.permits(name, 2).inspect().size() == 1;
+            return isKnown ? Optional.of(seen) : Optional.empty();
+        } catch (UnsupportedOperationException quorum) {
+            return Optional.empty();
+        }
+    }
+
+    private static String text(PermitsInspection pool) {
+        Table table = new Table("pool", pool.name());
+        table.add("permits", pool.size() + ", of which " + pool.available() + " are free");
+        for (PermitsInspection.Held held : pool.held()) {
+            table.add(
+                    "  " + numbers(held),
+                    owner(held.owner()) + ", lease " + Times.show(held.remainingLease()) + ", token "
+                            + held.fencingToken());
+        }
+        table.add("queue", pool.waiting().isEmpty() ? "empty" : pool.waiting().size() + " in order of arrival");
+        int place = 1;
+        for (PermitsInspection.Waiting waiting : pool.waiting()) {
+            table.add("  " + place++, owner(waiting.owner()) + ", wants " + waiting.wanted());
+        }
+        return table.toString();
+    }
+
+    private static String numbers(PermitsInspection.Held held) {
+        return held.numbers().stream().map(String::valueOf).collect(Collectors.joining(" "));
+    }
+
+    private static Map<String, Object> fields(PermitsInspection pool) {
+        return Map.of(
+                "size",
+                pool.size(),
+                "available",
+                pool.available(),
+                "held",
+                pool.held().stream()
+                        .map(held -> Map.of(
+                                "owner", held.owner().toString(),
+                                "numbers", held.numbers(),
+                                "token", held.fencingToken(),
+                                "leaseMillis", held.remainingLease().toMillis()))
+                        .toList(),
+                "queue",
+                pool.waiting().stream()
+                        .map(waiting -> Map.of("owner", waiting.owner().toString(), "wanted", waiting.wanted()))
+                        .toList());
     }
 
     private static String text(LockInspection seen) {

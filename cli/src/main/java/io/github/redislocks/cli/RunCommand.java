@@ -2,6 +2,7 @@ package io.github.redislocks.cli;
 
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockOptions;
+import io.github.redislocks.PermitHandle;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Shown;
 import java.io.IOException;
@@ -9,6 +10,7 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -22,7 +24,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Runs a command while it holds a lock. */
+/** Runs a command while it holds a lock, or a permit of a pool. */
 @Command(
         name = "run",
         mixinStandardHelpOptions = true,
@@ -38,7 +40,8 @@ import picocli.CommandLine.Spec;
             "Examples:",
             "  redis-locks run nightly-report -- ./report.sh --full",
             "  redis-locks run --wait 30s deploy -- make deploy",
-            "  redis-locks run --if-busy skip --at-least 50s tick -- ./tick.sh"
+            "  redis-locks run --if-busy skip --at-least 50s tick -- ./tick.sh",
+            "  redis-locks run --permits 3 encoder -- ./encode.sh film.mkv"
         })
 final class RunCommand implements Callable<Integer> {
 
@@ -59,7 +62,7 @@ final class RunCommand implements Callable<Integer> {
     @Mixin
     private Server server;
 
-    @Parameters(index = "0", paramLabel = "NAME", description = "The name of the lock.")
+    @Parameters(index = "0", paramLabel = "NAME", description = "The name of the lock or of the pool.")
     private String name;
 
     @Parameters(
@@ -68,6 +71,14 @@ final class RunCommand implements Callable<Integer> {
             paramLabel = "COMMAND",
             description = "The command and its arguments; best after --.")
     private List<String> command;
+
+    @Option(
+            names = "--permits",
+            paramLabel = "N",
+            description =
+                    "Hold one of N permits of the pool NAME instead of the lock, so that at most N commands run at a"
+                            + " time. The command finds the number of its permit, from 0 to N - 1, in REDIS_LOCKS_PERMIT.")
+    private Integer permits;
 
     @Option(
             names = {"-w", "--wait"},
@@ -122,11 +133,14 @@ final class RunCommand implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         check();
-        try (RedisLocks locks = server.open()) {
+        try (RedisLocks locks = open()) {
             Thread hook = new Thread(() -> onSignal(locks), "signal");
             Runtime.getRuntime().addShutdownHook(hook);
-            Optional<LockHandle> held = acquire(locks);
-            return held.isPresent() ? run(held.get()) : busy(locks);
+            Needed needed = permits == null
+                    ? new Needed.OfLock(locks, name, LockOptions.defaults().lease(lease))
+                    : new Needed.OfPool(locks.permits(name, permits));
+            Optional<? extends LockHandle> held = acquire(locks, needed);
+            return held.isPresent() ? run(held.get()) : busy(needed);
         } catch (IllegalStateException | IllegalMonitorStateException e) {
             if (signalled) {
                 // The signal has closed the client, while this process was about to get the lock or had just got it.
@@ -144,6 +158,11 @@ final class RunCommand implements Callable<Integer> {
                     spec.commandLine(),
                     "--lease is " + Times.show(lease)
                             + ", which is too short to end a command in a third of it: use 1s or" + " more");
+        }
+        if (atLeast != null && permits != null) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--at-least needs a lock, and --permits a pool, whose permits are held or free: use only one of them");
         }
         if (atLeast != null && (atLeast.compareTo(LONGEST_KEPT) > 0 || server.isQuorum())) {
             throw new ParameterException(
@@ -167,15 +186,25 @@ final class RunCommand implements Callable<Integer> {
         }
     }
 
-    private Optional<LockHandle> acquire(RedisLocks locks) throws InterruptedException {
-        LockOptions options = LockOptions.defaults().lease(lease);
+    private RedisLocks open() {
+        // A lease of the client would also be the restartDelay of a quorum, which its clients have in common.
+        return permits == null ? server.open() : server.builder().lease(lease).build();
+    }
+
+    private Optional<? extends LockHandle> acquire(RedisLocks locks, Needed needed) throws InterruptedException {
         boolean told = verbose || (!quiet && Terminal.isThere());
-        WaitingLine line = told ? new WaitingLine(locks, name, err()) : null;
+        WaitingLine line = told ? new WaitingLine(locks, name, needed, err()) : null;
         try {
             if (wait == null && (ifBusy == null || ifBusy == IfBusy.WAIT)) {
-                return Optional.of(locks.reentrantLock(name, options).acquire());
+                return Optional.of(needed.acquire());
             }
-            return locks.reentrantLock(name, options).tryAcquire(wait == null ? Duration.ZERO : wait);
+            return needed.tryAcquire(wait == null ? Duration.ZERO : wait);
+        } catch (IllegalStateException e) {
+            if (signalled || permits == null) {
+                throw e;
+            }
+            // The pool has another size.
+            throw new ParameterException(spec.commandLine(), "--permits is " + permits + ". " + e.getMessage(), e);
         } finally {
             if (line != null) {
                 line.close();
@@ -183,25 +212,25 @@ final class RunCommand implements Callable<Integer> {
         }
     }
 
-    private int busy(RedisLocks locks) {
+    private int busy(Needed needed) {
         if (ifBusy == IfBusy.SKIP) {
             return ExitCodes.OK;
         }
         if (!quiet && !signalled) {
             err().println("redis-locks: \"" + Shown.of(name) + "\" is busy"
-                    + locks.inspect(name)
-                            .holder()
-                            .map(holder -> ": held by " + InspectCommand.owner(holder.owner()))
-                            .orElse(""));
+                    + needed.look().why().map(why -> ": " + why).orElse(""));
         }
         return ExitCodes.BUSY;
     }
 
     private int run(LockHandle held) throws InterruptedException {
-        Map<String, String> environment = Map.of(
+        Map<String, String> environment = new HashMap<>(Map.of(
                 "REDIS_LOCKS_NAME", name,
                 "REDIS_LOCKS_TOKEN", Long.toString(held.fencingToken()),
-                "REDIS_LOCKS_OWNER", held.owner());
+                "REDIS_LOCKS_OWNER", held.owner()));
+        if (held instanceof PermitHandle permit) {
+            environment.put("REDIS_LOCKS_PERMIT", Integer.toString(permit.number()));
+        }
         Supervision supervision = new Supervision(held, lease);
         int refused = refusal();
         if (refused == 0 && !supervision.awaitWholeLease()) {
@@ -233,7 +262,8 @@ final class RunCommand implements Callable<Integer> {
     }
 
     private int lost(String more) {
-        err().println("redis-locks: the lock \"" + Shown.of(name) + "\" was lost" + more);
+        err().println("redis-locks: the " + (permits == null ? "lock" : "permit of") + " \"" + Shown.of(name)
+                + "\" was lost" + more);
         return ExitCodes.LOST;
     }
 

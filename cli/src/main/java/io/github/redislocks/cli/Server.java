@@ -32,9 +32,13 @@ final class Server {
 
     /** Makes a client, which the caller must close. */
     RedisLocks open() {
+        return builder().build();
+    }
+
+    RedisLocksBuilder builder() {
         List<String> urls = urls(System.getenv());
         RedisLocksBuilder builder = RedisLocks.builder().keyPrefix(prefix);
-        return (urls.size() == 1 ? builder.uri(urls.get(0)) : builder.quorum(urls.toArray(String[]::new))).build();
+        return urls.size() == 1 ? builder.uri(urls.get(0)) : builder.quorum(urls.toArray(String[]::new));
     }
 
     /** Whether the user has named several servers, which make a quorum. */

@@ -39,7 +39,14 @@ class UnlockCommand extends CliCommand {
         String shown = Shown.of(name);
         LockInspection seen = locks.inspect(name);
         if (isFree(seen)) {
-            out.println("Nobody holds \"" + shown + "\".");
+            boolean hasPermits = InspectCommand.pool(locks, name)
+                    .filter(pool -> !pool.held().isEmpty())
+                    .isPresent();
+            out.println("Nobody holds \"" + shown + "\"."
+                    + (hasPermits
+                            ? " Permits of that name are held, and cannot be ended: end the process that has them, and"
+                                    + " they are free after their lease."
+                            : ""));
             return ExitCodes.OK;
         }
         String whose = whose(seen);

@@ -1,0 +1,85 @@
+package io.github.redislocks.cli;
+
+import io.github.redislocks.LockHandle;
+import io.github.redislocks.LockInspection;
+import io.github.redislocks.LockOptions;
+import io.github.redislocks.LockOwner;
+import io.github.redislocks.Permits;
+import io.github.redislocks.PermitsInspection;
+import io.github.redislocks.RedisLocks;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+
+/** What a command needs in order to run: a lock, or a permit of a pool. */
+interface Needed {
+
+    /** Waits without a limit. */
+    LockHandle acquire() throws InterruptedException;
+
+    /** Waits for the given time; empty if somebody else had it throughout. */
+    Optional<? extends LockHandle> tryAcquire(Duration wait) throws InterruptedException;
+
+    /** Asks Redis why it is busy. */
+    Seen look();
+
+    /**
+     * Why something is busy.
+     *
+     * @param why such as {@code held by a handle of process 1 on host}; empty if it is free
+     * @param queue the owners that wait, in the order in which they will be served
+     */
+    record Seen(Optional<String> why, List<LockOwner> queue) {}
+
+    /** A lock. */
+    record OfLock(RedisLocks locks, String name, LockOptions options) implements Needed {
+
+        @Override
+        public LockHandle acquire() throws InterruptedException {
+            return locks.reentrantLock(name, options).acquire();
+        }
+
+        @Override
+        public Optional<LockHandle> tryAcquire(Duration wait) throws InterruptedException {
+            return locks.reentrantLock(name, options).tryAcquire(wait);
+        }
+
+        @Override
+        public Seen look() {
+            LockInspection seen = locks.inspect(name);
+            Optional<String> why = seen.holder()
+                    .map(holder -> "held by " + InspectCommand.owner(holder.owner())
+                            + (holder.owner().isReaders()
+                                    ? ""
+                                    : " for " + Times.show(Duration.between(holder.since(), Instant.now()))))
+                    .or(() -> seen.keptFor().map(time -> "released, but unavailable for another " + Times.show(time)));
+            return new Seen(
+                    why, seen.queue().stream().map(LockInspection.Waiter::owner).toList());
+        }
+    }
+
+    /** One permit of a pool. */
+    record OfPool(Permits pool) implements Needed {
+
+        @Override
+        public LockHandle acquire() throws InterruptedException {
+            return pool.acquire();
+        }
+
+        @Override
+        public Optional<? extends LockHandle> tryAcquire(Duration wait) throws InterruptedException {
+            return pool.tryAcquire(wait);
+        }
+
+        @Override
+        public Seen look() {
+            PermitsInspection seen = pool.inspect();
+            return new Seen(
+                    Optional.of(seen.size() - seen.available() + " of " + seen.size() + " permits are held"),
+                    seen.waiting().stream()
+                            .map(PermitsInspection.Waiting::owner)
+                            .toList());
+        }
+    }
+}

@@ -1,0 +1,159 @@
+package io.github.redislocks.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.jr.ob.JSON;
+import io.github.redislocks.PermitHandle;
+import io.github.redislocks.Permits;
+import io.github.redislocks.RedisLocks;
+import io.github.redislocks.fixture.OwnServer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Pools of permits on the command line: a command that runs under a permit, and what is shown of a pool. */
+@Timeout(240)
+class PoolCommandsTest {
+
+    @TempDir
+    Path folder;
+
+    private OwnServer server;
+    private RedisLocks locks;
+    private Permits pool;
+
+    @BeforeEach
+    void start() {
+        server = OwnServer.start();
+        locks = RedisLocks.connect(server.uri());
+        pool = locks.permits("encoder", 2);
+    }
+
+    @AfterEach
+    void stop() {
+        locks.close();
+        server.close();
+    }
+
+    @Test
+    void commandUnderAPermit_hasItsNumber_andOthersWaitWhenAllAreOut() throws Exception {
+        try (PermitHandle first = pool.acquire();
+                CliJvm run = CliJvm.start(
+                        folder,
+                        server.uri(),
+                        "run",
+                        "--permits=2",
+                        "encoder",
+                        "--",
+                        "sh",
+                        "-c",
+                        "echo $REDIS_LOCKS_NAME $REDIS_LOCKS_PERMIT $REDIS_LOCKS_TOKEN; while [ ! -e " + folder
+                                + "/go ]; do sleep 0.01; done; exit 7")) {
+            assertThat(first.number()).isZero();
+            assertThat(run.awaitLines(1).get(0)).matches("encoder 1 \\d{16}");
+            Cli busy = Cli.run(server.uri(), "run", "--permits=2", "--if-busy=fail", "encoder", "--", "true");
+            assertThat(busy.exitCode()).isEqualTo(75);
+            assertThat(busy.err()).contains("\"encoder\" is busy: 2 of 2 permits are held");
+            try (CliJvm waits = CliJvm.start(
+                    folder,
+                    server.uri(),
+                    "run",
+                    "--permits=2",
+                    "-v",
+                    "encoder",
+                    "--",
+                    "sh",
+                    "-c",
+                    "echo $REDIS_LOCKS_PERMIT")) {
+                await().until(() -> waits.err().contains("\n"));
+                assertThat(waits.err()).contains("waiting for \"encoder\", 2 of 2 permits are held; place 1 in line");
+                first.release();
+                assertThat(waits.await()).isZero();
+                assertThat(waits.out()).isEqualTo("0\n");
+            }
+            Files.createFile(folder.resolve("go"));
+            assertThat(run.await()).isEqualTo(7);
+        }
+        assertThat(pool.available()).isEqualTo(2);
+    }
+
+    @Test
+    void anotherSize_isRefusedWithTheSizeThatThePoolHas() throws Exception {
+        try (PermitHandle held = pool.acquire()) {
+            Cli other = Cli.run(server.uri(), "run", "--permits=3", "encoder", "--", "true");
+            assertThat(other.exitCode()).isEqualTo(2);
+            assertThat(other.err())
+                    .contains("--permits is 3. The permits \"encoder\" are 2 in Redis", "Name 2,")
+                    .doesNotContain("\tat ");
+            assertThat(held.isHeld()).isTrue();
+        }
+        assertThat(Cli.run(server.uri(), "run", "--permits=0", "encoder", "--", "true")
+                        .err())
+                .contains("is 0: it must lie between 1 and 1000");
+    }
+
+    @Test
+    void atLeast_ofAPermit_isRefused() {
+        Cli refused = Cli.run(server.uri(), "run", "--permits=2", "--at-least=5s", "encoder", "--", "true");
+        assertThat(refused.exitCode()).isEqualTo(2);
+        assertThat(refused.err()).contains("--at-least needs a lock");
+    }
+
+    @Test
+    void inspect_showsWhoHasWhichPermits_andWhoWaits() throws Exception {
+        try (PermitHandle both = pool.acquire(2)) {
+            CompletableFuture<PermitHandle> waiting = pool.acquireAsync(1);
+            await().until(() -> pool.inspect().waiting().size() == 1);
+            Cli shown = Cli.run(server.uri(), "inspect", "encoder");
+            assertThat(shown.exitCode()).isZero();
+            assertThat(shown.out().lines().toList())
+                    .satisfiesExactly(
+                            line -> assertThat(line).matches("pool +encoder"),
+                            line -> assertThat(line).matches("permits +2, of which 0 are free"),
+                            line -> assertThat(line)
+                                    .matches("  0 1 +a handle of process \\d+ on .*\\(.*\\), lease \\S+s, token "
+                                            + both.fencingToken()),
+                            line -> assertThat(line).matches("queue +1 in order of arrival"),
+                            line -> assertThat(line).matches("  1 +a handle of process .*, wants 1"));
+            Map<String, Object> json = JSON.std.mapFrom(
+                    Cli.run(server.uri(), "inspect", "--json", "encoder").out());
+            assertThat(json.get("permits").toString())
+                    .contains("size=2", "available=0", "numbers=" + List.of(0, 1), "wanted=1");
+            both.release();
+            waiting.get().release();
+        }
+    }
+
+    @Test
+    void inspect_ofALockBesideAPool_showsBoth_andOfAnUnknownPoolOnlyTheLock() throws Exception {
+        assertThat(Cli.run(server.uri(), "inspect", "encoder").out())
+                .contains("free")
+                .doesNotContain("permits");
+        locks.permits("encoder", 1).acquire().release();
+        assertThat(Cli.run(server.uri(), "inspect", "encoder").out())
+                .contains("1, of which 1 are free")
+                .doesNotContain("lock ");
+        locks.reentrantLock("encoder")
+                .runWithLock(() -> assertThat(
+                                Cli.run(server.uri(), "inspect", "encoder").out())
+                        .contains("held by", "1, of which 1 are free"));
+    }
+
+    @Test
+    void unlock_ofAPool_saysThatPermitsCannotBeEnded() throws Exception {
+        try (PermitHandle held = pool.acquire()) {
+            Cli unlock = Cli.run(server.uri(), "unlock", "--force", "--yes", "encoder");
+            assertThat(unlock.exitCode()).isZero();
+            assertThat(unlock.out()).contains("Nobody holds \"encoder\". Permits of that name are held");
+            assertThat(held.isHeld()).isTrue();
+        }
+    }
+}
