@@ -9,8 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.Locks;
+import io.github.redislocks.PermitHandle;
+import io.github.redislocks.Permits;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReadLock;
 import io.github.redislocks.RedisReentrantLock;
+import io.github.redislocks.RedisReentrantReadWriteLock;
 import io.github.redislocks.testkit.InMemoryLocks;
 import io.github.redislocks.testkit.InMemoryLocksExtension;
 import java.io.IOException;
@@ -105,6 +109,37 @@ class TestingPageTest {
             memory.advance(Duration.ofSeconds(31));
             assertFalse(lock.isHeldByCurrentThread());
             memory.available();
+        }
+    }
+
+    @Test
+    void readers_keepWritersOut_untilTheyLoseTheLock() {
+        try (InMemoryLocks memory = InMemoryLocks.start()) {
+            RedisLocks locks = memory.client();
+            RedisReadLock reader = locks.readWriteLock("prices").readLock();
+            RedisReentrantReadWriteLock other = memory.newClient().readWriteLock("prices");
+            reader.lock();
+            assertTrue(other.readLock().tryLock());
+            other.readLock().unlock();
+            assertFalse(other.writeLock().tryLock());
+            memory.lose("prices");
+            assertThrows(LockLostException.class, reader::ensureHeld);
+        }
+    }
+
+    @Test
+    void permits_ofAPausedClient_goToOthers() throws InterruptedException {
+        try (InMemoryLocks memory = InMemoryLocks.start()) {
+            RedisLocks locks = memory.client();
+            PermitHandle permit = locks.permits("encoder", 1).acquire();
+            Permits others = memory.newClient().permits("encoder", 1);
+            assertTrue(others.tryAcquire(Duration.ZERO).isEmpty());
+            memory.pause(locks);
+            memory.advance(Duration.ofSeconds(31));
+            PermitHandle next = others.tryAcquire(Duration.ZERO).orElseThrow();
+            memory.resume(locks);
+            assertFalse(permit.isHeld());
+            assertTrue(next.previousHolderLost());
         }
     }
 
