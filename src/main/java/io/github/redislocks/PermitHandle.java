@@ -31,9 +31,9 @@ public interface PermitHandle extends LockHandle {
     List<Integer> numbers();
 
     /**
-     * A token that is greater than the tokens of all earlier handles of the pool. A resource that is guarded by the
-     * number of a permit can refuse smaller tokens for this number. Handles of a pool with other numbers may be valid
-     * at the same time, whatever their tokens are.
+     * A token that is greater than the tokens of all earlier handles of the pool. A resource that belongs to one
+     * number, such as a shard, can refuse a token that is smaller than an earlier token for this number. Tokens of
+     * handles with different numbers say nothing about each other: such handles may be valid at the same time.
      *
      * @throws LockLostException if the permits were lost
      * @throws IllegalMonitorStateException if the handle was released

@@ -112,8 +112,8 @@ public final class Exits {
     }
 
     /**
-     * Ends the latest acquisition of a hold after an error. The caller then wakes the watchdog: waking it needs more
-     * stack than the marks of all holds.
+     * Ends the latest acquisition of a hold after an error. A caller that has several holds calls this for all of them
+     * before it wakes the watchdog: the wake-up needs more stack than this method.
      *
      * @param count the hold count before the end of the acquisition began
      */

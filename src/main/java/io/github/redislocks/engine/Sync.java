@@ -277,7 +277,10 @@ public class Sync extends LockObject {
         return engine.entries.rescued(this);
     }
 
-    /** Checks how long after its acquisition a released lock is to stay taken; returns that time in ms, rounded up. */
+    /**
+     * Checks the time for which a lock is to stay taken after its release, counted from its acquisition. Returns the
+     * time in ms, rounded up.
+     */
     public long checkKept(Duration sinceAcquired) {
         if (!engine.hasLines()) {
             throw new UnsupportedOperationException("A quorum offers no releaseAfter: its masters end their votes one"

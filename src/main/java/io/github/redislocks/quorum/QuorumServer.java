@@ -39,8 +39,8 @@ public final class QuorumServer {
      * A time in which the server gives no new votes.
      *
      * @param untilMicros the end of that time, by the server's clock
-     * @param namedUntilNanos until when, by this client's clock, requests name {@code untilMicros}: for twice the time,
-     *     so that only the server's clock decides when the silence ends
+     * @param namedUntilNanos until when requests name {@code untilMicros}, by this client's clock. Requests name it for
+     *     twice the time that is left, so that only the server's clock decides when the silence ends
      */
     private record Silence(long untilMicros, long namedUntilNanos) {}
 

@@ -268,7 +268,7 @@ final class KeptLock extends ThreadLock {
 
     /**
      * Gives the lock to the calling thread, which has the turn. Returns null if the lease is not valid, or is renewed
-     * for a shorter time than wanted. Waits for the next token if the token needs no request, but only the next
+     * for a shorter time than wanted. If the next token needs only time and no request, waits for the token, about a
      * microsecond.
      */
     private @Nullable ThreadHold take(Residence residence, @Nullable Hold lease, Owner caller, long now) {

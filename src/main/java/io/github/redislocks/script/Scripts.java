@@ -420,7 +420,7 @@ public final class Scripts {
     /** Checks whether Redis still has a hold. */
     public static Call held(Hold hold) {
         if (hold.owner.isShared()) {
-            // A lease that raises no deadline.
+            // Renew for 1 ms only, so that the request does not move the deadline of the share.
             return ShareScripts.renew(hold.keys(), hold.owner.id, hold.attempt, 1);
         }
         if (LockKeys.arePermits(hold.lock())) {

@@ -292,8 +292,8 @@ public class Hold extends Leased implements Footprint.Possession {
             renewedMillis = Math.max(renewedMillis, got);
             if (renewedFrom == 0) {
                 renewedFrom = count();
-                // Keep an earlier time: it was set for another request. If the answer to that request arrives just now,
-                // one needless request is sent.
+                // Keep an earlier time, which was set for another request. If the answer to that request arrives while
+                // this statement runs, the watchdog sends one needless request.
                 nextRenewalNanos = Math.min(nextRenewalNanos, renewalNanos);
             }
         }

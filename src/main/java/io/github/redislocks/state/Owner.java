@@ -15,7 +15,7 @@ public class Owner {
     public final String id;
 
     /**
-     * The key by which the owner's holds are found, beside the lock: the thread, or this object if the owner is no
+     * The owner's part of the key of a hold, whose other part is the lock: the thread, or this object if the owner is no
      * thread.
      */
     public final Object holder;

@@ -2,13 +2,14 @@
 -- KEYS     lock, queue, waiters, fence, conditions, shares
 -- ARGV     owner, attempt, lease(ms), notAfter(µs), claim(ms), or '' for no place,
 --          suspect: the highest attempt of the client whose hold was lost after lock() had returned it,
---          mode: barge takes a free lock even if there are waiters; queue takes it only if no place is ahead; 'try'
---          for barge, and 'queue try' for queue, if the attempt does not wait and its client listens;
+--          mode: 'barge' takes a free lock even if there are waiters; 'queue' takes it only if no place is ahead. An
+--          attempt that does not wait, and whose client listens, passes 'try' instead of 'barge', and 'queue try'
+--          instead of 'queue';
 --          then, if the owner is a residence, the last token that its client gave out, or ''; then the attempt of the
 --          client's share, if the share ends now, since its client wants to write
--- returns  OK token lost now | BUSY pttl now | RESIDENT pttl now: a residence has the lock, and then clients if they share
---          it: how many were asked |
---          QUEUED last-token pttl now | LATE now
+-- returns  OK token lost now | BUSY pttl now | QUEUED last-token pttl now | LATE now
+--          | RESIDENT pttl now, if a residence has the lock
+--          | RESIDENT pttl now asked, if clients share the lock: how many of these clients were asked
 local owner, attempt, lease, claim = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000000 + time[2]

@@ -18,7 +18,7 @@ local function counted()
     return tonumber(highest), tonumber(last), tonumber(lost)
 end
 
--- Writes the fence, for MEMORY (see hold.lua) plus the time that the hold lasts, in ms.
+-- Writes the fence. It expires after MEMORY (see hold.lua) plus the time that the hold lasts, in ms.
 local function count(highest, last, lost, lasts)
     redis.call('set', fence, string.format('%.0f %.0f %d', highest, last, lost),
         'px', string.format('%.0f', 100000000 + lasts))

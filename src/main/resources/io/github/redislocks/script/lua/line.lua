@@ -29,8 +29,9 @@ local function last_token()
     return last and tonumber(string.match(last, '^%d+')) or 0
 end
 
--- Returns the deadline, claim and wanted holds of a place, then the id of its Condition, '' if the place is in none and
--- was not signalled, and its order there, '' if the place is in none; or nil if there is no such place.
+-- Returns the deadline, claim and wanted holds of a place, then the id of its Condition, and its order in that
+-- Condition. The id is '' if the place is in no Condition and was not signalled; the order is '' if the place is in no
+-- Condition. Returns nil if there is no such place.
 local function look(place)
     local text = redis.call('hget', waiters, place)
     if not text then

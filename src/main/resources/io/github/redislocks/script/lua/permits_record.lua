@@ -23,8 +23,9 @@ local function read(text)
     return nil
 end
 
--- Ends the permits at a place; returns whether there were any. Their numbers are given back, but stay marked for the next
--- owner if it has to learn of a loss: of this one, or of an earlier one that no caller has learned of.
+-- Ends the permits at a place and gives their numbers back; returns whether there were any. The numbers stay marked if
+-- the next owner has to learn of a loss: if this end is a loss, or if these permits followed a loss and no caller got
+-- them.
 local function give_back(place, is_loss, was_returned)
     local _, _, lost, numbers = read(redis.call('hget', pool, place))
     local ended = {place}

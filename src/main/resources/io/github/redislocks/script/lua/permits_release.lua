@@ -16,7 +16,7 @@ end
 --@include hold
 --@include permits
 
--- The usual case, kept short: the first waiter wants as many permits as there are, and gets these.
+-- The usual case, kept short: the first waiter wants as many permits as this owner has, and gets these.
 local known = redis.call('hmget', pool, place, 'reach')
 local _, _, _, numbers = read(known[1])
 local deadline, claim, wanted = look(first)

@@ -27,9 +27,10 @@ local now = time[1] * 1000000 + time[2]
 
 --@include hold
 
--- There are waiters but no shares, and no loss or signal concerns the next holder: the usual case under contention, kept
--- short. The script rewrites the hash for the next holder. It leaves every unusual case to pass_on, which finds everything
--- unchanged, except perhaps the text of a place for the successor, without a score; pass_on can handle such a place.
+-- There are waiters but no shares, and no loss or signal concerns the next holder: the usual case under contention,
+-- kept short. The script rewrites the hash for the next holder. It leaves every unusual case to pass_on, and has then
+-- changed nothing, with one exception: the hash of waiters may have a place of the successor that the queue does not
+-- have. pass_on can handle such a place.
 if mine and not held[5] and not held[6] and held[4] ~= 'shares' then
     local token = math.max(now, held[3] + 1)
     local text = string.format('%.0f', token)

@@ -20,7 +20,8 @@ for i = 1, count do
     if attempt == ARGV[2 + i] and tonumber(deadline) >= now then
         extend(lock, lease)
         redis.call('hset', lock, mine, attempt .. string.format(' %.0f', math.max(tonumber(deadline), now + lease * 1000)))
-        -- The version has to outlast a read phase of days; its expiry is rarely written.
+        -- The fence has to outlast even a read phase of days, since it has the version. The condition makes this
+        -- write rare.
         if redis.call('pttl', fence) < 100000000 - 10000000 then
             extend(fence, 100000000 + lease)
         end

@@ -24,7 +24,8 @@ local mine = 's:' .. client
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost', 'waited', mine)
 local has = held[1] == READERS and lasting(held[6])
 local placed = lasting(redis.call('hget', shares, client))
--- Unlike other locks these need the right to HGETALL: a user who lacks it is refused before the first write.
+-- Read-write locks need the right to HGETALL, which other locks do not need. This call comes before the first write, so
+-- that a user without the right is refused before anything has changed.
 redis.call('hgetall', shares)
 if (has or 0) > attempt or (placed or 0) > attempt then
     return {'STALE'}

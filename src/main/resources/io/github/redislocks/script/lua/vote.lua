@@ -85,7 +85,8 @@ if held[1] then
     end
 end
 if renewal and last >= wanted then
-    -- A later vote may have been a hold, unless its client never had a majority.
+    -- A later vote ends this hold, since the later vote may have become a hold. But a vote that the renewal names as
+    -- lapsed had no majority, and so was no hold.
     local later = last > wanted and lost == EXPIRED and last or 0
     if last > wanted and (later == 0 or later ~= lapsed) or last == wanted and lost ~= EXPIRED then
         return {'GONE', later}
