@@ -15,8 +15,8 @@ public class Owner {
     public final String id;
 
     /**
-     * The owner's part of the key of a hold, whose other part is the lock: the thread, or this object if the owner is no
-     * thread.
+     * The owner's part of the key of a hold, whose other part is the lock: the thread, or this object if the owner is
+     * no thread.
      */
     public final Object holder;
 
