@@ -11,6 +11,7 @@ import io.github.redislocks.engine.Sync;
 import io.github.redislocks.redis.Redis;
 import io.github.redislocks.several.SeveralLocks;
 import io.github.redislocks.shared.ShareLock;
+import io.github.redislocks.state.PermitOwner;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.Collection;
@@ -226,6 +227,24 @@ public final class RedisLocks implements Locks {
      */
     public long countHeld() {
         return client.countHeld();
+    }
+
+    /**
+     * The number of locks under which threads or handles of this client read now: {@link #readWriteLock}.
+     * {@link #countHeld} counts each of them once, however many read. Asks no server.
+     */
+    public long countRead() {
+        return client.held().filter(hold -> hold.owner.isShared()).count();
+    }
+
+    /**
+     * The number of permits that handles of this client have now: {@link #permits}. {@link #countHeld} counts the
+     * handles. Asks no server.
+     */
+    public long countPermits() {
+        return client.held()
+                .mapToLong(hold -> hold.owner instanceof PermitOwner owner ? owner.count : 0)
+                .sum();
     }
 
     /**

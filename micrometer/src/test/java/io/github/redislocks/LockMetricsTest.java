@@ -111,6 +111,24 @@ class LockMetricsTest extends FakeTime {
     }
 
     @Test
+    void readersAndPermits_areShownApartFromOtherHolds() throws InterruptedException {
+        job.lock();
+        RedisReadLock prices = measured.readWriteLock("prices").readLock();
+        prices.lock();
+        prices.lock();
+        PermitHandle permits = measured.permits("encoder", 8).acquire(3);
+        assertThat(gauge(LockMetrics.READ)).isEqualTo(1);
+        assertThat(gauge(LockMetrics.PERMITS)).isEqualTo(3);
+        assertThat(gauge(LockMetrics.HELD)).isEqualTo(3);
+        permits.release();
+        prices.unlock();
+        prices.unlock();
+        assertThat(gauge(LockMetrics.READ)).isZero();
+        assertThat(gauge(LockMetrics.PERMITS)).isZero();
+        assertThat(gauge(LockMetrics.HELD)).isEqualTo(1);
+    }
+
+    @Test
     void held_countsNoLockThatIsLost() {
         job.lock();
         FixedLease.fixed(measured.reentrantLock("another"), Duration.ofSeconds(1))

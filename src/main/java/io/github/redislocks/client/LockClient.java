@@ -379,7 +379,8 @@ public final class LockClient {
         return held().map(hold -> hold.keys().name()).collect(Collectors.toCollection(TreeSet::new));
     }
 
-    private Stream<Hold> held() {
+    /** The valid holds of threads and handles; the threads that read under a share have one. */
+    public Stream<Hold> held() {
         return holds.all().stream().filter(hold -> losses.isValid(hold) && hold.use() != null);
     }
 

@@ -83,6 +83,10 @@ public final class LockMetrics implements LockListener, MeterBinder {
     public static final String CONNECTIONS = "redis.locks.connections";
     /** Gauge: locks that the watched clients hold. */
     public static final String HELD = "redis.locks.held";
+    /** Gauge: locks under which the watched clients read. */
+    public static final String READ = "redis.locks.read";
+    /** Gauge: permits that the watched clients have. */
+    public static final String PERMITS = "redis.locks.permits";
     /** Gauge: calls of the watched clients that are acquiring a lock. */
     public static final String WAITING = "redis.locks.waiting";
 
@@ -149,6 +153,12 @@ public final class LockMetrics implements LockListener, MeterBinder {
         }
         Gauge.builder(HELD, this, metrics -> metrics.sum(RedisLocks::countHeld))
                 .description("Locks that are held here")
+                .register(registry);
+        Gauge.builder(READ, this, metrics -> metrics.sum(RedisLocks::countRead))
+                .description("Locks under which threads or handles read here")
+                .register(registry);
+        Gauge.builder(PERMITS, this, metrics -> metrics.sum(RedisLocks::countPermits))
+                .description("Permits that are held here")
                 .register(registry);
         Gauge.builder(WAITING, this, metrics -> metrics.sum(RedisLocks::countWaitingCalls))
                 .description("Calls that are acquiring a lock")
