@@ -2,6 +2,7 @@ package io.github.redislocks.cli;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockOwner;
+import io.github.redislocks.LockUnavailableException;
 import io.github.redislocks.PermitsInspection;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Shown;
@@ -53,7 +54,7 @@ final class InspectCommand extends CliCommand {
         return ExitCodes.OK;
     }
 
-    /** The pool of permits of a name; empty if Redis knows none, or is a quorum. */
+    /** The pool of permits of a name; empty if Redis knows none, is a quorum, or refuses to show pools to this user. */
     static Optional<PermitsInspection> pool(RedisLocks locks, String name) {
         try {
             PermitsInspection seen = locks.permits(name, 1).inspect();
@@ -63,6 +64,11 @@ final class InspectCommand extends CliCommand {
             return isKnown ? Optional.of(seen) : Optional.empty();
         } catch (UnsupportedOperationException quorum) {
             return Optional.empty();
+        } catch (LockUnavailableException e) {
+            if (e.reason() == LockUnavailableException.Reason.REFUSED) {
+                return Optional.empty();
+            }
+            throw e;
         }
     }
 

@@ -8,6 +8,7 @@ import io.github.redislocks.PermitHandle;
 import io.github.redislocks.Permits;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.fixture.OwnServer;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import redis.clients.jedis.Jedis;
 
 /** Pools of permits on the command line: a command that runs under a permit, and what is shown of a pool. */
 @Timeout(240)
@@ -145,6 +147,22 @@ class PoolCommandsTest {
                 .runWithLock(() -> assertThat(
                                 Cli.run(server.uri(), "inspect", "encoder").out())
                         .contains("held by", "1, of which 1 are free"));
+    }
+
+    /** Permits need a right more than locks. */
+    @Test
+    void inspect_byAUserWhoMayNotSeePools_showsTheLock() throws Exception {
+        try (PermitHandle held = pool.acquire();
+                Jedis admin = new Jedis(URI.create(server.uri()))) {
+            admin.aclSetUser("locks", "on", ">secret", "~*", "&*", "+@all", "-hgetall");
+            String uri = server.uri().replace("redis://", "redis://locks:secret@");
+            Cli shown = Cli.run(uri, "inspect", "encoder");
+            assertThat(shown.err()).isEmpty();
+            assertThat(shown.out()).contains("free").doesNotContain("permits");
+            assertThat(Cli.run(uri, "unlock", "--force", "--yes", "encoder").out())
+                    .contains("Nobody holds \"encoder\".");
+            assertThat(held.isHeld()).isTrue();
+        }
     }
 
     @Test
