@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A {@link Lock} whose holds have a lease and may be lost. This type has all ways to take a lock. {@link FencedLock} is
- * one lock, {@link MultiLock} several locks as one. Both have all ways of the table below, and apply the
- * {@link LockOptions} that they were made with.
+ * one lock, {@link MultiLock} several locks as one, {@link RedisReadLock} the lock for readers of a read-write lock.
+ * Each has all ways of the table below, and applies the {@link LockOptions} that it was made with.
  *
  * <table>
  * <caption>The ways to take a lock</caption>

@@ -1,17 +1,24 @@
 package io.github.redislocks;
 
+import io.github.redislocks.client.LockClient;
 import io.github.redislocks.concurrent.Shown;
+import io.github.redislocks.handles.AcquireFuture;
+import io.github.redislocks.handles.RedisReadHandle;
 import io.github.redislocks.shared.ShareLock;
+import io.github.redislocks.state.Held;
+import io.github.redislocks.state.WaitLimit;
+import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.Lock;
 
 /**
  * The lock for readers of a {@link RedisReentrantReadWriteLock}. Any number of threads of all JVMs may hold it at once,
  * as long as no thread holds the write lock.
  *
- * <p>The threads of one {@link RedisLocks} share one hold in Redis, the <em>share</em>. A thread that finds a share
+ * <p>The threads and handles of one {@link RedisLocks} share one hold in Redis, the <em>share</em>. Who finds a share
  * enters without a request. The share ends soon after its last reader, and as soon as its readers have left if a writer
  * waits. If the share is lost, all threads that read under it have lost the lock, as {@link RedisReentrantLock}
  * describes: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is notified of each thread's loss,
@@ -19,11 +26,13 @@ import java.util.concurrent.locks.Lock;
  *
  * @since 0.1.0
  */
-public final class RedisReadLock implements Lock {
+public final class RedisReadLock implements LeasedLock<ReadHandle> {
 
+    private final LockClient client;
     private final ShareLock share;
 
-    RedisReadLock(ShareLock share) {
+    RedisReadLock(LockClient client, ShareLock share) {
+        this.client = client;
         this.share = share;
     }
 
@@ -78,6 +87,52 @@ public final class RedisReadLock implements Lock {
     }
 
     /**
+     * Acquires the read lock for a handle, and waits for it as {@link #lockInterruptibly()} does. Any number of handles
+     * share the hold of this {@link RedisLocks} in Redis with its threads. A handle is not re-entrant: it waits behind
+     * a writer even if the calling thread reads or writes already.
+     *
+     * @throws IllegalStateException if the {@link RedisLocks} is closed
+     * @throws InterruptedException if the thread is interrupted on entry or while it waits; nothing is left in Redis
+     * @throws LockUnavailableException if Redis stays away for longer than {@code retryFor}
+     */
+    @Override
+    public ReadHandle acquire() throws InterruptedException {
+        return newHandle()
+                .acquire(WaitLimit.interruptible(share.retryForNanos()))
+                .orElseThrow();
+    }
+
+    @Override
+    public Optional<ReadHandle> tryAcquire(Duration wait) throws InterruptedException {
+        return newHandle().acquire(limit(wait));
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>If this {@link RedisLocks} has the lock for readers already, and no writer waits, the future is complete when
+     * this method returns, and no request is sent.
+     */
+    @Override
+    public CompletableFuture<ReadHandle> acquireAsync() {
+        return newHandle().acquireAsync(WaitLimit.endless(share.retryForNanos()), AcquireFuture.waiting());
+    }
+
+    @Override
+    public CompletableFuture<Optional<ReadHandle>> tryAcquireAsync(Duration wait) {
+        return newHandle().acquireAsync(limit(wait), AcquireFuture.trying());
+    }
+
+    private RedisReadHandle newHandle() {
+        client.attempts.checkOpen();
+        return new RedisReadHandle(client, share);
+    }
+
+    private WaitLimit limit(Duration wait) {
+        return share.limit(TimeUnit.NANOSECONDS.convert(Objects.requireNonNull(wait, "wait")));
+    }
+
+    /**
      * Unlocks once. Sends no request, or one in the background, and so never waits for Redis.
      *
      * @throws IllegalMonitorStateException if the calling thread does not hold the read lock
@@ -111,25 +166,38 @@ public final class RedisReadLock implements Lock {
      * @throws LockLostException if the calling thread held the read lock and has lost it
      */
     public long version() {
-        return share.ensureRead();
+        return share.ensureRead().token;
     }
 
-    /** Whether the calling thread holds the read lock now, under a valid share. Asks no server. */
+    @Override
     public boolean isHeldByCurrentThread() {
         return share.readCount() > 0;
     }
 
-    /**
-     * Throws an exception if the calling thread does not hold the read lock now. Asks no server.
-     *
-     * @throws IllegalMonitorStateException if the calling thread does not hold the read lock
-     * @throws LockLostException if the calling thread held the read lock and has lost it
-     */
+    @Override
     public void ensureHeld() {
-        long unused = share.ensureRead();
+        Held unused = share.ensureRead();
     }
 
-    /** Describes the lock: its name, and how many read holds the threads of this client have. Asks no server. */
+    @Override
+    public Duration remainingLease() {
+        return Duration.ofNanos(share.remainingReadNanos());
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>The previous holder is the last writer, so all who read until the next writer get the same result.
+     */
+    @Override
+    public boolean previousHolderLost() {
+        return share.ensureRead().previousLost;
+    }
+
+    /**
+     * Describes the lock: its name, and how many read holds the threads and handles of this client have. Asks no
+     * server.
+     */
     @Override
     public String toString() {
         return "RedisReadLock " + Shown.of(getName()) + "[Read locks = " + share.countReads() + "]";

@@ -32,7 +32,7 @@ public final class RedisReentrantReadWriteLock implements ReadWriteLock {
         this.client = client;
         this.writeLock = writeLock;
         this.share = share;
-        this.readLock = new RedisReadLock(share);
+        this.readLock = new RedisReadLock(client, share);
     }
 
     @Override
@@ -79,7 +79,9 @@ public final class RedisReentrantReadWriteLock implements ReadWriteLock {
         return writeLock.getName();
     }
 
-    /** The number of read holds of the threads of this {@link RedisLocks}, with re-entries. Asks no server. */
+    /**
+     * The number of read holds of the threads and handles of this {@link RedisLocks}, with re-entries. Asks no server.
+     */
     public int getReadLockCount() {
         return share.countReads();
     }
@@ -129,7 +131,7 @@ public final class RedisReentrantReadWriteLock implements ReadWriteLock {
         return getQueuedReaderThreads().size() + getQueuedWriterThreads().size();
     }
 
-    /** Describes the lock: its name, and how many read holds the threads of this client have. Asks no server. */
+    /** Describes the lock: its name, and how many read holds this client has. Asks no server. */
     @Override
     public String toString() {
         return "RedisReentrantReadWriteLock " + Shown.of(getName()) + "[Read locks = " + share.countReads() + "]";

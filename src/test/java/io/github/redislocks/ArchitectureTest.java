@@ -61,7 +61,7 @@ class ArchitectureTest extends CodeRules {
      */
     private static final String TOLD_TO_USERS =
             "io\\.github\\.redislocks\\.(Lock(Event|Inspection|Owner|Summary|Listener|Lost|LostException|UnavailableException|Acquired|NotAcquired|Released|Expiring|Forced|GivenUp)"
-                    + "|LocksRenewed|RedisOutage|RedisRequestException|((Multi)?(Lock)?|Permit)Handle|PermitsInspection|Handle(Call|Run)|Locked(Call|Run|Result)|LeaderTerm|LeaderWork)(\\$.*)?";
+                    + "|LocksRenewed|RedisOutage|RedisRequestException|((Multi)?(Lock)?|Permit|Read)Handle|PermitsInspection|Handle(Call|Run)|Locked(Call|Run|Result)|LeaderTerm|LeaderWork)(\\$.*)?";
 
     /**
      * The rooms from the ground up, and what each may know of the library besides itself. What users are told, such as

@@ -319,7 +319,7 @@ final class LossScene {
             client.observed.clear();
         }
         for (Owner owner : owners) {
-            tells(owner, "inspect()", owner.holder(), owner.locks.clientId());
+            tells(owner, "inspect()", owner.holder(), owner.way.subject().shown(owner.locks.clientId()));
         }
         what.happens.accept(this);
         compare();

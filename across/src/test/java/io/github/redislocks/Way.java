@@ -14,9 +14,11 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Date;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -40,6 +42,9 @@ record Way(String call, Subject subject, boolean isForgotten, Body body) {
 
     static final Duration LEASE = Duration.ofSeconds(20);
     private static final Duration WAIT = Duration.ofSeconds(9);
+    /** The events that cannot happen to a hold of readers. */
+    private static final Set<Happening> NOT_OF_READERS =
+            EnumSet.of(Happening.KEPT, Happening.WATCHED, Happening.WASHED, Happening.OVERDUE);
     /** More locks than one request takes. */
     private static final int MANY = 33;
 
@@ -71,6 +76,29 @@ record Way(String call, Subject subject, boolean isForgotten, Body body) {
                 return true;
             }
         },
+        /** A lock that is taken for reading. Other clients try to write. */
+        READ {
+            @Override
+            CompletableFuture<LockHandle> acquire(RedisLocks client, String name) {
+                return LOCK.acquire(client, name);
+            }
+
+            @Override
+            Optional<LockOwner> holder(RedisLocks client, String name) {
+                return LOCK.holder(client, name);
+            }
+
+            @Override
+            boolean meets(Happening what) {
+                return !NOT_OF_READERS.contains(what);
+            }
+
+            @Override
+            String shown(String clientId) {
+                // Readers of several clients are one owner.
+                return "";
+            }
+        },
         /** The only permit of a pool. */
         PERMIT {
             @Override
@@ -98,21 +126,28 @@ record Way(String call, Subject subject, boolean isForgotten, Body body) {
         /** Whether an event can happen to it. */
         abstract boolean meets(Happening what);
 
+        /** The client in what {@link #holder} returns while one with this id has it. */
+        String shown(String clientId) {
+            return clientId;
+        }
+
         /** Whether the next holder cannot learn of the loss by an event, since Redis has nothing that says so. */
         boolean isForgottenBy(Happening what) {
-            return what == Happening.FLUSHED
+            // Readers have changed nothing, so the next holder need not know of their loss.
+            return this == READ
+                    || what == Happening.FLUSHED
                     || what == Happening.WASHED
                     || (this == PERMIT && what == Happening.DELETED);
         }
 
         /** The end of its key in Redis, after the key of a lock of that name. */
         String keyEnd() {
-            return this == LOCK ? "" : ":permits";
+            return this == PERMIT ? ":permits" : "";
         }
     }
 
     /** The ways that share a row of the page, and the modes in which they exist. */
-    record Row(String owner, String modes, List<Way> ways) {
+    record Row(String owner, String modes, Subject subject, List<Way> ways) {
 
         boolean has(Mode mode) {
             return Arrays.asList(modes.toUpperCase(Locale.ROOT).split(", ")).contains(mode.name());
@@ -224,21 +259,35 @@ record Way(String call, Subject subject, boolean isForgotten, Body body) {
         handle("MultiLock.acquire()", site -> site.several(MANY).acquire());
         handles("MultiLock", site -> site.several(2));
 
-        row("a handle of permits", "plain, waited");
-        permit("Permits.acquire()", site -> site.permits().acquire());
-        permit("Permits.acquire(int)", site -> site.permits().acquire(1));
-        permit(
+        row("a handle of permits", "plain, waited", Subject.PERMIT);
+        handle("Permits.acquire()", site -> site.permits().acquire());
+        handle("Permits.acquire(int)", site -> site.permits().acquire(1));
+        handle(
                 "Permits.tryAcquire(Duration)",
                 site -> site.permits().tryAcquire(WAIT).orElseThrow());
-        permit(
+        handle(
                 "Permits.tryAcquire(int,Duration)",
                 site -> site.permits().tryAcquire(1, WAIT).orElseThrow());
-        permit(
+        handle(
                 "Permits.acquireAsync(int)",
                 site -> site.permits().acquireAsync(1).get());
-        permit(
+        handle(
                 "Permits.tryAcquireAsync(int,Duration)",
                 site -> site.permits().tryAcquireAsync(1, WAIT).get().orElseThrow());
+
+        row("a thread that reads", "plain, waited", Subject.READ);
+        reader("RedisReadLock.lock()", RedisReadLock::lock);
+        reader("RedisReadLock.lockInterruptibly()", RedisReadLock::lockInterruptibly);
+        reader("RedisReadLock.tryLock(long,TimeUnit)", l -> taken(() -> l.tryLock(9, SECONDS)));
+        reader("RedisReadLock.tryLock(Duration)", l -> taken(() -> l.tryLock(WAIT)));
+        actions("RedisReadLock", Site::reads);
+
+        row("a thread that reads and does not wait", "plain", Subject.READ);
+        reader("RedisReadLock.tryLock()", l -> taken(l::tryLock));
+
+        row("a handle that reads", "plain, waited", Subject.READ);
+        handle("RedisReadLock.acquire()", site -> site.reads().acquire());
+        handles("RedisReadLock", Site::reads);
 
         row("a handle, by a name", "plain, waited");
         work("@Locked(atLeast)", s -> LockedWork.under(s.locks).keeping(s.name, () -> s.stay("a handle")));
@@ -257,15 +306,16 @@ record Way(String call, Subject subject, boolean isForgotten, Body body) {
     }
 
     private static void row(String owner, String modes) {
-        ROWS.add(new Row(owner, modes, new ArrayList<>()));
+        row(owner, modes, Subject.LOCK);
+    }
+
+    private static void row(String owner, String modes, Subject subject) {
+        ROWS.add(new Row(owner, modes, subject, new ArrayList<>()));
     }
 
     private static void add(String call, boolean isForgotten, Body body) {
-        add(call, Subject.LOCK, isForgotten, body);
-    }
-
-    private static void add(String call, Subject subject, boolean isForgotten, Body body) {
-        ROWS.get(ROWS.size() - 1).ways.add(new Way(call, subject, isForgotten, body));
+        Row row = ROWS.get(ROWS.size() - 1);
+        row.ways.add(new Way(call, row.subject, isForgotten, body));
     }
 
     /** Runs an action, and releases the lock after it. */
@@ -273,16 +323,18 @@ record Way(String call, Subject subject, boolean isForgotten, Body body) {
         add(call, false, body);
     }
 
+    private static void reader(String call, Take<RedisReadLock> take) {
+        add(call, true, site -> {
+            RedisReadLock lock = site.reads();
+            take.from(lock);
+            if (site.stay(lock)) {
+                lock.unlock();
+            }
+        });
+    }
+
     private static void handle(String call, Acquire acquire) {
-        handle(call, Subject.LOCK, acquire);
-    }
-
-    private static void permit(String call, Acquire acquire) {
-        handle(call, Subject.PERMIT, acquire);
-    }
-
-    private static void handle(String call, Subject subject, Acquire acquire) {
-        add(call, subject, true, site -> {
+        add(call, true, site -> {
             AutoCloseable held = acquire.from(site);
             if (site.stay(held)) {
                 held.close();
@@ -426,6 +478,10 @@ record Way(String call, Subject subject, boolean isForgotten, Body body) {
 
         RedisReentrantLock lock() {
             return locks.reentrantLock(name, options);
+        }
+
+        RedisReadLock reads() {
+            return locks.readWriteLock(name, options).readLock();
         }
 
         Permits permits() {

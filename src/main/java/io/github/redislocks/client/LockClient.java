@@ -133,7 +133,7 @@ public final class LockClient {
         this.shares = new Shares(access, parts, owners, events);
         this.wanted = new WantedLocks(residences, shares);
         this.acquisitions = new Acquisitions(access, parts, wanted);
-        this.async = new AsyncAcquisitions(access, parts, acquisitions, events, threads);
+        this.async = new AsyncAcquisitions(access, events, threads);
         this.renewals = renewals(Renewals.LOSSES);
         this.queries = new LockQueries(id, access, parts, residences);
         this.together = new Together(access, parts);
@@ -289,7 +289,7 @@ public final class LockClient {
         engine.checkLines("read-write locks");
         listen();
         renewals.isInUse(own.leaseMillis());
-        return shares.lock(engine, writer, own);
+        return new ShareLock(engine, writer, own, shares);
     }
 
     /** Makes the {@link SeveralLocks} of a multi-lock: each lock once, in the order of the names. */
@@ -396,7 +396,7 @@ public final class LockClient {
     /** The number of calls of this client that wait for a lock. */
     public long countWaitingCalls() {
         // A thread that got a turn after a wait may also have an attempt. Count it once.
-        Set<Thread> waiting = new HashSet<>(residences.waiting().keySet());
+        Set<Object> waiting = new HashSet<>(residences.waiting().keySet());
         waiting.addAll(shares.waiting().keySet());
         attempts.all().forEach(attempt -> waiting.remove(attempt.owner.thread()));
         return (long) waiting.size() + attempts.count();

@@ -12,16 +12,12 @@ import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.redis.RedisException;
-import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
-import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
-import io.github.redislocks.waiting.BatchDriver;
-import io.github.redislocks.waiting.Handoff;
-import io.github.redislocks.waiting.WaitingParts;
+import io.github.redislocks.waiting.Driver;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -43,11 +39,8 @@ import org.jspecify.annotations.Nullable;
 public final class AsyncAcquisitions {
 
     private final Clock clock;
-    private final Attempts attempts;
-    private final Acquisitions acquisitions;
     private final MonitoredRedis monitored;
     private final UnavailableMessages unavailable;
-    private final Handoff handoff;
     private final EventNotifier events;
     private final DutyLoop loop;
     private final ReentrantLock starting = new ReentrantLock();
@@ -67,14 +60,10 @@ public final class AsyncAcquisitions {
     /** All acquisitions that have not ended. */
     private final Set<Pending> open = ConcurrentHashMap.newKeySet();
 
-    public AsyncAcquisitions(
-            RedisAccess access, WaitingParts parts, Acquisitions acquisitions, EventNotifier events, Threads threads) {
+    public AsyncAcquisitions(RedisAccess access, EventNotifier events, Threads threads) {
         this.clock = access.clock();
-        this.attempts = parts.attempts();
-        this.acquisitions = acquisitions;
         this.monitored = access.monitored();
         this.unavailable = access.unavailable();
-        this.handoff = parts.handoff();
         this.events = events;
         this.loop = new DutyLoop(threads, "async", this::turn);
     }
@@ -83,7 +72,7 @@ public final class AsyncAcquisitions {
     public interface Caller {
 
         /** The caller has the lock. */
-        void acquired(Hold hold);
+        void acquired(Held held);
 
         /** The lock was busy for as long as the caller had time. */
         void busy();
@@ -97,9 +86,9 @@ public final class AsyncAcquisitions {
      *
      * @throws IllegalStateException if the client is closed
      */
-    public Pending begin(LockKeys keys, HandleOwner owner, Attempt.Request request, WaitLimit limit, Caller caller) {
+    public Pending begin(Sync lock, HandleOwner owner, WaitLimit limit, Caller caller) {
         startThread();
-        Pending pending = new Pending(keys, owner, request, limit, caller);
+        Pending pending = new Pending(lock, owner, limit, caller);
         open.add(pending);
         try {
             owner.wakes(pending);
@@ -112,7 +101,7 @@ public final class AsyncAcquisitions {
                 // Report the failure, unless the thread that closes the client has already done so.
                 if (pending.told.compareAndSet(false, true)) {
                     long tried = clock.nanoTime() - pending.beganNanos;
-                    events.notAcquired(keys, tried, LockNotAcquired.Outcome.FAILED, pending.call);
+                    events.notAcquired(lock.keys, tried, LockNotAcquired.Outcome.FAILED, pending.call);
                 }
             }
         }
@@ -196,9 +185,9 @@ public final class AsyncAcquisitions {
     /** An acquisition that has not ended. {@code run} signals that its state has changed. */
     public final class Pending implements Runnable {
 
+        private final Sync lock;
         private final LockKeys keys;
         private final HandleOwner owner;
-        private final Attempt.Request request;
         private final WaitLimit limit;
         private final Caller caller;
         private final long beganNanos = clock.nanoTime();
@@ -217,12 +206,10 @@ public final class AsyncAcquisitions {
          */
         private volatile boolean begun;
         /**
-         * The present attempt. This and all fields below are used by the caller's thread until {@link #begun} is set,
-         * and then by the loop's thread.
+         * The present try; null during a pause between two, and after the end. This and all fields below are used by
+         * the caller's thread until {@link #begun} is set, and then by the loop's thread.
          */
-        private @Nullable Attempt attempt;
-        /** Null during a pause between two attempts, and after the end. */
-        private @Nullable BatchDriver acquisition;
+        private @Nullable Driver acquisition;
 
         private @Nullable Backoff backoff;
         /** When to continue this acquisition, if it is in {@code timed}. */
@@ -236,10 +223,10 @@ public final class AsyncAcquisitions {
         /** Whether the result for the caller is decided. */
         private final AtomicBoolean told = new AtomicBoolean();
 
-        private Pending(LockKeys keys, HandleOwner owner, Attempt.Request request, WaitLimit limit, Caller caller) {
-            this.keys = keys;
+        private Pending(Sync lock, HandleOwner owner, WaitLimit limit, Caller caller) {
+            this.lock = lock;
+            this.keys = lock.keys;
             this.owner = owner;
-            this.request = request;
             this.limit = limit;
             this.caller = caller;
             this.call = events.isHeard() ? events.begun(keys) : null;
@@ -258,13 +245,12 @@ public final class AsyncAcquisitions {
             }
         }
 
-        /** Begins an attempt, which joins the local queue. */
+        /** Begins a try, which may join a queue. */
         private void begin() {
-            Attempt next = attempts.make(keys, owner, request, limit);
-            attempt = next;
+            Driver next = lock.unattended(owner, limit);
             limit.begin(clock.nanoTime());
-            acquisition = acquisitions.unattended(next, limit);
-            acquisition.begin();
+            acquisition = next;
+            next.begin();
         }
 
         private void advance() {
@@ -285,20 +271,10 @@ public final class AsyncAcquisitions {
             }
         }
 
-        /**
-         * Called after an error. Hands the attempt to the watchdog, and the hold if one was made, since the caller will
-         * not get it.
-         */
+        /** Called after an error. */
         private void strand() {
-            try {
-                // Strand the acquisition first: it notes that a request may have run, which the watchdog needs to know.
-                if (acquisition != null) {
-                    acquisition.strand();
-                }
-            } finally {
-                if (attempt != null) {
-                    handoff.strand(attempt);
-                }
+            if (acquisition != null) {
+                acquisition.strand();
             }
         }
 
@@ -326,7 +302,7 @@ public final class AsyncAcquisitions {
             }
         }
 
-        private void goOn(@Nullable BatchDriver current) throws InterruptedException {
+        private void goOn(@Nullable Driver current) throws InterruptedException {
             if (current == null) {
                 return;
             }
@@ -338,9 +314,9 @@ public final class AsyncAcquisitions {
             }
             long now = clock.nanoTime();
             long pause = current.advance();
-            Hold hold = current.hold();
-            if (hold != null) {
-                succeed(hold);
+            Held held = current.hold();
+            if (held != null) {
+                succeed(current, held);
             } else if (pause < 0) {
                 end(LockNotAcquired.Outcome.BUSY, caller::busy);
             } else if (pause != Long.MAX_VALUE) {
@@ -379,20 +355,20 @@ public final class AsyncAcquisitions {
             lookAgain(now + backoff.next());
         }
 
-        private void succeed(Hold hold) {
+        private void succeed(Driver done, Held held) {
             MemoryEdge.publish();
             rest();
             events.notifyHandle(() -> {
                 if (!isFirstResult()) {
-                    handoff.strand(hold);
+                    done.strand();
                     return;
                 }
                 try {
                     if (events.isHeard()) {
-                        events.acquired(keys, hold, beganNanos, call);
+                        events.acquired(keys, held, beganNanos, call);
                     }
                 } finally {
-                    caller.acquired(hold);
+                    caller.acquired(held);
                 }
             });
             acquisition = null;
@@ -422,8 +398,10 @@ public final class AsyncAcquisitions {
             return told.compareAndSet(false, true);
         }
 
-        /** Fails the acquisition, since the client has been closed. */
+        /** Fails the acquisition, since the client has been closed. The loop's thread has ended. */
         private void closed() {
+            // Others may wait for what this acquisition does.
+            strand();
             fail(Attempts.closedException(), LockNotAcquired.Outcome.FAILED);
         }
 

@@ -13,13 +13,13 @@ import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
+import io.github.redislocks.waiting.BatchDriver;
 import io.github.redislocks.waiting.BlockingDriver;
 import io.github.redislocks.waiting.WaitingParts;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Acquires a lock that the owner does not hold, in Redis, for a thread that waits. There is one object for each client;
- * the lock is an argument.
+ * Acquires a lock that the owner does not hold, in Redis. There is one object for each client; the lock is an argument.
  */
 final class AttemptLoop {
 
@@ -41,9 +41,14 @@ final class AttemptLoop {
         this.driver = acquisitions.driver();
     }
 
+    /** Makes the driver of one attempt for which no thread waits. */
+    BatchDriver unattended(LockObject lock, Owner owner, WaitLimit limit) {
+        return acquisitions.unattended(attempts.make(lock.keys, owner, lock.request, limit), limit);
+    }
+
     /**
-     * Acquires a lock that the thread does not hold. Makes one attempt after the other, as long as the only obstacle is
-     * that too few replicas confirm the grant. Null if the lock was busy.
+     * Acquires a lock for a thread that waits. Makes one attempt after the other, as long as the only obstacle is that
+     * too few replicas confirm the grant. Null if the lock was busy.
      */
     @Nullable
     Hold acquire(LockObject lock, Owner owner, WaitLimit limit, @Nullable Hold lost) throws InterruptedException {

@@ -3,7 +3,6 @@ package io.github.redislocks.engine;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.lease.Losses;
-import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
@@ -11,6 +10,8 @@ import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.BatchDriver;
+import io.github.redislocks.waiting.Driver;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
@@ -170,9 +171,9 @@ public class Sync extends LockObject {
         return engine.attempts.acquire(this, owner, limit, lost);
     }
 
-    /** The request of each acquisition by this lock object. */
-    public final Attempt.Request request() {
-        return request;
+    /** Makes the driver of one attempt for which no thread waits. Notifies no listeners. */
+    protected final BatchDriver unattendedAttempt(Owner owner, WaitLimit limit) {
+        return engine.attempts.unattended(this, owner, limit);
     }
 
     /** Returns true if listeners want the result of each acquisition: see {@link #heard}. */
@@ -217,8 +218,18 @@ public class Sync extends LockObject {
     }
 
     /** Acquires the lock for a handle, while the calling thread waits. Null if the lock was busy. */
-    public @Nullable Hold acquire(HandleOwner owner, WaitLimit limit) throws InterruptedException {
+    public @Nullable Held acquire(HandleOwner owner, WaitLimit limit) throws InterruptedException {
         return engine.entries.acquire(this, owner, limit);
+    }
+
+    /** Acquires the lock for a handle without a request; null if Redis has to be asked. */
+    public @Nullable Held enterHere(HandleOwner owner) {
+        return null;
+    }
+
+    /** Makes the driver of an acquisition for a handle for which no thread waits. */
+    public Driver unattended(HandleOwner owner, WaitLimit limit) {
+        return unattendedAttempt(owner, limit);
     }
 
     public void unlock() {
@@ -301,8 +312,8 @@ public class Sync extends LockObject {
      *
      * @param keptMillis how long after the beginning of the hold the lock stays taken; 0 to free it
      */
-    public void releaseHandle(Hold hold, long keptMillis) {
-        engine.exits.release(this, hold, keptMillis, Exits.NEVER);
+    public void releaseHandle(Held held, long keptMillis) {
+        engine.exits.release(this, (Hold) held, keptMillis, Exits.NEVER);
     }
 
     /**
@@ -310,8 +321,8 @@ public class Sync extends LockObject {
      *
      * @param onEnd called with whether the hold was released without a loss, on the executor of handles
      */
-    public void releaseHandleLater(Hold hold, long keptMillis, Consumer<Boolean> onEnd) {
-        engine.exits.releaseHandleLater(this, hold, keptMillis, onEnd);
+    public void releaseHandleLater(Held held, long keptMillis, Consumer<Boolean> onEnd) {
+        engine.exits.releaseHandleLater(this, (Hold) held, keptMillis, onEnd);
     }
 
     /** Returns true if the possession is valid now. */

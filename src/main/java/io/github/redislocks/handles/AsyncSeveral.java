@@ -63,21 +63,21 @@ public final class AsyncSeveral implements AsyncAcquisitions.Caller {
 
     private void ask() {
         Sync part = several.parts().get(count);
-        parts.add(client.async.begin(part.keys(), handle.handleOwner(), part.request(), limit, this));
+        parts.add(client.async.begin(part, handle.handleOwner(), limit, this));
         if (cancelled) {
             cancel();
         }
     }
 
     @Override
-    public void acquired(Hold hold) {
+    public void acquired(Held held) {
         try {
-            had[count] = hold;
+            had[count] = held;
             count++;
             if (cancelled) {
                 giveBack();
             } else if (count < had.length) {
-                hold.waitsForOthers();
+                ((Hold) held).waitsForOthers();
                 if (several.mayAskForNext(limit)) {
                     ask();
                 } else {

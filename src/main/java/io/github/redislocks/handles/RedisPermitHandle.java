@@ -20,7 +20,7 @@ public final class RedisPermitHandle extends RedisLockHandle implements PermitHa
 
     /** Acquires the permits; the calling thread waits. The result is empty if too few were free. */
     public Optional<PermitHandle> acquirePermits(WaitLimit limit) throws InterruptedException {
-        return acquire(limit).isPresent() ? Optional.of(this) : Optional.empty();
+        return take(limit) ? Optional.of(this) : Optional.empty();
     }
 
     @Override

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The place of one thread at one lock. Threads write to no common place when they read, so each has a cell of its own,
- * permanently. The place of a cell is one of:
+ * permanently. A handle has a cell while it waits or reads; what is said of the thread is true of the handle, which
+ * enters once. The place of a cell is one of:
  *
  * <pre>
  *   null      the thread is outside

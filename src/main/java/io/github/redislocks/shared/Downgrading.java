@@ -31,7 +31,7 @@ final class Downgrading implements Downgrade {
         this.limit = WaitLimit.endless(all.settings.retryForNanos());
         Attempt.Request request = new Attempt.Request(Timing.claimMillis(write.leaseMillis()), true, true);
         this.attempt = all.attempts.make(write.keys(), sharer, request, limit);
-        all.supersede(sharer);
+        all.supersede(sharer, cell.owner);
     }
 
     @Override

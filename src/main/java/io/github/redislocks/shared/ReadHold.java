@@ -5,8 +5,8 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
 
 /**
- * A thread's possession of a lock under a share, as an object. It is made only if somebody needs it: a listener, a
- * query, or the loss of the share. Its end says nothing about the share.
+ * A thread's or a handle's possession of a lock under a share, as an object. That of a thread is made only if somebody
+ * needs it: a listener, a query, or the loss of the share. Its end says nothing about the share.
  */
 final class ReadHold extends Held {
 
@@ -17,18 +17,18 @@ final class ReadHold extends Held {
     private final boolean asked;
 
     /**
-     * Makes the possession of a thread that reads.
+     * Makes the possession of an owner that reads.
      *
-     * @param asked whether the thread acquired the share by a request
+     * @param asked whether the owner acquired the share by a request
      */
     ReadHold(Hold share, Owner owner, long acquiredNanos, boolean asked) {
-        super(owner, share.token, asked && share.previousLost, acquiredNanos);
+        super(owner, share.token, share.previousLost, acquiredNanos);
         this.share = share;
         this.asked = asked;
         begin(NONE);
     }
 
-    /** Returns true if the thread reads, or read, under this share. */
+    /** Returns true if the owner reads, or read, under this share. */
     @SuppressWarnings("ReferenceEquality")
     boolean isUnder(Hold other) {
         return share == other;

@@ -8,37 +8,60 @@ import io.github.redislocks.concurrent.StackSpace;
 import io.github.redislocks.concurrent.Threads;
 import io.github.redislocks.engine.LockEngine;
 import io.github.redislocks.engine.Sync;
-import io.github.redislocks.health.Availability;
 import io.github.redislocks.lease.Losses;
+import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
+import io.github.redislocks.waiting.BatchDriver;
+import io.github.redislocks.waiting.Driver;
+import java.time.Duration;
 import java.util.Objects;
-import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A read lock object. While the client has an open share, a thread enters and leaves without a request. Else it waits
- * in its cell, and asks Redis for a share unless another thread does.
+ * A read lock object. While the client has an open share, a thread or a handle enters and leaves without a request.
+ * Else it waits in its cell, and asks Redis for a share unless another reader does.
  */
 public final class ShareLock extends Sync {
 
-    private static final long TRY_PAUSE_NANOS = 20_000;
-
     private final Shares all;
     private final Sharer sharer;
+    private final Entrance entrance;
     private final Clock clock;
     /** The lock for writers. */
     private final Sync writer;
 
-    ShareLock(LockEngine engine, Sync writer, Settings settings, Shares all, Sharer sharer) {
+    /** Makes the read lock for the lock of a writer. */
+    public ShareLock(LockEngine engine, Sync writer, Settings own, Shares all) {
         // Each attempt of a sharer has its own place in Redis, so it is fair.
-        super(engine, writer.keys(), true, settings);
+        super(engine, writer.keys(), true, idle(own));
         this.writer = writer;
         this.all = all;
-        this.sharer = sharer;
+        this.sharer = all.sharer(writer.keys(), own);
+        this.entrance = new Entrance(this, all, sharer);
         this.clock = all.clock;
+    }
+
+    /**
+     * The settings with the lease with which a share begins: a short one, so that the client delays no writer for long
+     * if it is killed while the share is idle.
+     */
+    private static Settings idle(Settings own) {
+        return own.withLease(
+                Duration.ofMillis(Math.max(Settings.MIN_LEASE.toMillis(), Timing.claimMillis(own.leaseMillis()))));
+    }
+
+    @Nullable
+    Hold attempt(WaitLimit limit) throws InterruptedException {
+        return attempt(sharer, limit, null);
+    }
+
+    BatchDriver unattendedAttempt(WaitLimit limit) {
+        return unattendedAttempt(sharer, limit);
     }
 
     private Cell cell() {
@@ -81,6 +104,50 @@ public final class ShareLock extends Sync {
         ReadHold view = cell.view(entered, false);
         all.events.acquired(keys(), view, began, all.events.begun(keys()));
         return view;
+    }
+
+    @Override
+    public @Nullable Held enterHere(HandleOwner owner) {
+        Cell cell = sharer.cell(owner);
+        long now = clock.nanoTime();
+        Share entered = sharer.enter(cell, now);
+        if (entered == null) {
+            all.left(sharer, sharer.share());
+            return null;
+        }
+        boolean done = false;
+        try {
+            Held view = isHeard() ? published(cell, entered, now) : cell.view(entered, false);
+            done = true;
+            return view;
+        } finally {
+            if (!done) {
+                entrance.giveUp(cell);
+            }
+        }
+    }
+
+    @Override
+    public @Nullable Held acquire(HandleOwner owner, WaitLimit limit) throws InterruptedException {
+        owner.waits();
+        try {
+            throwIfInterrupted(limit);
+            Held entered = enterHere(owner);
+            if (entered != null) {
+                return entered;
+            }
+            Cell cell = sharer.cell(owner);
+            Held held = isHeard() ? heard(() -> read(cell, limit)) : read(cell, limit);
+            return held == null ? null : cell.entered(false);
+        } finally {
+            owner.rests();
+            limit.restore();
+        }
+    }
+
+    @Override
+    public Driver unattended(HandleOwner owner, WaitLimit limit) {
+        return new CellDriver(entrance, sharer.cell(owner), limit);
     }
 
     @Override
@@ -155,15 +222,15 @@ public final class ShareLock extends Sync {
         boolean[] asked = new boolean[1];
         try {
             limit.begin(began);
-            cell.waits(began);
-            if (!await(cell, limit, asked) && cell.waitsNoMore()) {
-                checkOutage(asked[0], began);
+            entrance.waits(cell);
+            if (!entrance.await(cell, limit, asked) && cell.waitsNoMore()) {
+                entrance.checkOutage(asked[0], began);
                 return null;
             }
             done = true;
         } finally {
             if (!done) {
-                giveUp(cell);
+                entrance.giveUp(cell);
             }
         }
         Share entered = cell.share();
@@ -171,85 +238,6 @@ public final class ShareLock extends Sync {
             return isHeard() ? cell.view(entered, asked[0]) : entered.hold;
         }
         return cell.loss();
-    }
-
-    /** Leaves after a wait without success, or after an error. */
-    private void giveUp(Cell cell) {
-        Share entered = cell.share();
-        if (!cell.waitsNoMore() && entered == null) {
-            entered = cell.share();
-        }
-        if (entered != null && cell.leave(entered)) {
-            all.left(sharer, entered);
-        }
-        ReadHold loss = cell.loss();
-        if (loss != null) {
-            // No caller had the share, so there is nothing to unlock.
-            cell.unlockedAfterLoss();
-        }
-        sharer.wakeNext();
-    }
-
-    /**
-     * Waits until another thread has let this one in, and asks Redis in turn. Returns false if the time is over.
-     *
-     * @param asked set to true if the thread asked
-     */
-    private boolean await(Cell cell, WaitLimit limit, boolean[] asked) throws InterruptedException {
-        while (true) {
-            long now = clock.nanoTime();
-            if (sharer.letIn(cell, now)) {
-                return true;
-            }
-            // The share may have been closed while this thread was inside for a moment.
-            all.left(sharer, sharer.share());
-            limit.throwIfInterrupted();
-            Share present = sharer.share();
-            if (present != null && present.isOpen() && !all.losses.isValid(present.hold, now)) {
-                sharer.ended(present.hold);
-            } else if (sharer.beginsAsking()) {
-                asked[0] = true;
-                boolean granted = false;
-                try {
-                    granted = ask(cell, limit);
-                } finally {
-                    sharer.endsAsking();
-                }
-                if (!granted) {
-                    return !cell.isWaiting();
-                }
-            } else if (limit.remaining(now) <= 0
-                    || (!limit.waits() && all.isKnownToBeBusy(sharer, limit.beganNanos()))) {
-                return !cell.isWaiting();
-            } else if (limit.waits()) {
-                clock.parkFrom(now, sharer, limit.remaining(now));
-            } else {
-                LockSupport.parkNanos(sharer, TRY_PAUSE_NANOS);
-            }
-        }
-    }
-
-    /** Asks Redis for a share, on behalf of all threads that wait; returns false if the lock was busy. */
-    private boolean ask(Cell cell, WaitLimit limit) throws InterruptedException {
-        try {
-            Hold hold = attempt(sharer, limit, null);
-            if (hold != null) {
-                all.begin(sharer, cell, hold);
-            }
-            return hold != null;
-        } catch (Shares.Superseded e) {
-            // A downgrade of this client makes the share, and lets this thread in.
-            return true;
-        }
-    }
-
-    /** Throws if the thread waited for another one that asked, and Redis does not answer. */
-    private void checkOutage(boolean asked, long began) {
-        Availability server = all.monitored.of(keys().lock());
-        long now = clock.nanoTime();
-        if (!asked && sharer.share() == null && server.age(now) > 0) {
-            throw all.unavailable.notAcquired(keys(), now - began, false, server.cause());
-        }
     }
 
     @Override
@@ -272,15 +260,81 @@ public final class ShareLock extends Sync {
             return;
         }
         ReadHold view = heard ? cell.view(held, false) : null;
+        leave(cell, held, now);
+        if (view != null) {
+            released(view, now);
+        }
+    }
+
+    private void leave(Cell cell, Share held, long now) {
         if (!cell.leave(held)) {
             throw unlockLost(cell);
         }
         // If an error stops this thread from here on, the watchdog ends a closed share.
         cell.left(now);
         all.left(sharer, held);
-        if (view != null) {
-            released(view, now);
+    }
+
+    @Override
+    public void releaseHandle(Held held, long keptMillis) {
+        long now = clock.nanoTime();
+        end(held, now);
+        released(held, now);
+    }
+
+    @Override
+    public void releaseHandleLater(Held held, long keptMillis, Consumer<Boolean> onEnd) {
+        long now = clock.nanoTime();
+        boolean inGoodOrder = isEnded(held, now);
+        all.events.notifyHandle(() -> {
+            try {
+                if (inGoodOrder) {
+                    released(held, now);
+                }
+            } finally {
+                onEnd.accept(inGoodOrder);
+            }
+        });
+    }
+
+    private boolean isEnded(Held held, long now) {
+        try {
+            end(held, now);
+            return true;
+        } catch (LockLostException e) {
+            return false;
         }
+    }
+
+    /** Ends the possession of a handle; throws if it was lost. */
+    private void end(Held held, long now) {
+        Cell cell = sharer.cell(held.owner);
+        try {
+            Share present = cell.share();
+            if (present == null || (!present.hold.isValid(now) && !isValid(cell, present))) {
+                throw unlockLost(cell);
+            }
+            leave(cell, present, now);
+        } finally {
+            sharer.forget(cell);
+        }
+    }
+
+    @Override
+    public long checkKept(Duration sinceAcquired) {
+        throw new UnsupportedOperationException(
+                "A read lock offers no releaseAfter: other readers may still read, and"
+                        + " nobody keeps the lock for them. Release the handle when that time has come, or use the write lock.");
+    }
+
+    @Override
+    public boolean isValid(Held held) {
+        if (held.isValid(clock.nanoTime())) {
+            return true;
+        }
+        Cell cell = sharer.known(held.owner);
+        Share present = cell == null ? null : cell.share();
+        return cell != null && present != null && isValid(cell, present);
     }
 
     /** Unlocks once if the thread reads inside its write hold; returns false if it does not. */
@@ -313,19 +367,27 @@ public final class ShareLock extends Sync {
                 + "\": only the thread that locked the read lock can do this, through the same RedisLocks.");
     }
 
-    /** The token of the last writer; throws if the calling thread does not read, or has lost the lock. */
-    public long ensureRead() {
+    /** The hold under which the calling thread reads; throws if it does not read, or has lost the lock. */
+    public Held ensureRead() {
         Cell cell = cell();
+        Held held = valid(cell);
+        if (held == null) {
+            ReadHold loss = cell.loss();
+            throw loss == null ? notHeld() : Losses.exception(loss);
+        }
+        return held;
+    }
+
+    /** The hold under which the thread reads: the share, or its write hold; null if none is valid. */
+    private @Nullable Held valid(Cell cell) {
         Share held = cell.share();
-        if (held != null && isValid(cell, held)) {
-            return held.hold.token;
-        }
-        Held write = validWrite(cell);
-        if (write != null) {
-            return write.token;
-        }
-        ReadHold loss = cell.loss();
-        throw loss == null ? notHeld() : Losses.exception(loss);
+        return held != null && isValid(cell, held) ? held.hold : validWrite(cell);
+    }
+
+    /** For how long the calling thread may read from now on without a renewal; 0 if it does not read. */
+    public long remainingReadNanos() {
+        Held held = valid(cell());
+        return held == null ? 0 : Math.max(0, held.deadlineNanos() - clock.nanoTime());
     }
 
     /** The token of the last writer if this client has a valid share, so that nobody can write now; else 0. */
@@ -337,11 +399,10 @@ public final class ShareLock extends Sync {
     /** The number of unlocks that are due for the calling thread; 0 if it does not read, or has lost the lock. */
     public int readCount() {
         Cell cell = cell();
-        Share held = cell.share();
-        return (held != null && isValid(cell, held)) || validWrite(cell) != null ? cell.count() : 0;
+        return valid(cell) != null ? cell.count() : 0;
     }
 
-    /** The number of read holds of this client's threads. */
+    /** The number of read holds of this client's threads and handles. */
     public int countReads() {
         return all.countReads(sharer);
     }

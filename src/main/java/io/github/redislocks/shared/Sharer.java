@@ -19,11 +19,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A client as one of the owners of a lock that readers share. In Redis it has at most one hold, the share. In the
- * client each thread has a {@link Cell}.
+ * client each thread and each handle that reads has a {@link Cell}.
  *
- * <p>A thread that finds no open share waits in its cell. One of the waiting threads is the <i>asker</i>, which asks
- * Redis for a share on behalf of all. No thread asks before the share before has ended. Whoever makes a share lets all
- * threads in that wait at that moment, even if a writer has recalled the share already, and then closes it.
+ * <p>A reader that finds no open share waits in its cell. One of the waiting readers is the <i>asker</i>, which asks
+ * Redis for a share on behalf of all. No reader asks before the share before has ended. Whoever makes a share lets all
+ * readers in that wait at that moment, even if a writer has recalled the share already, and then closes it.
  */
 final class Sharer extends Owner implements Keeper {
 
@@ -38,7 +38,7 @@ final class Sharer extends Owner implements Keeper {
     private final Holds holds;
     private final ConcurrentMap<Owner, Cell> cells = new ConcurrentHashMap<>();
     private final AtomicReference<@Nullable Share> share = new AtomicReference<>();
-    private final AtomicReference<@Nullable Thread> asker = new AtomicReference<>();
+    private final AtomicReference<@Nullable Owner> asker = new AtomicReference<>();
     /** Whether a thread is about to become the asker for its downgrade. Only the thread that has the lock sets it. */
     private volatile boolean downgrades;
     /** The number of the latest attempt whose share a writer has recalled. */
@@ -65,15 +65,15 @@ final class Sharer extends Owner implements Keeper {
         this.holds = holds;
     }
 
-    /** The cell of a thread, which is the calling one. */
-    Cell cell(Owner caller) {
-        Cell known = cells.get(caller);
-        return known == null ? added(caller) : known;
+    /** The cell of an owner: of the calling thread, or of a handle. */
+    Cell cell(Owner owner) {
+        Cell known = cells.get(owner);
+        return known == null ? added(owner) : known;
     }
 
-    private Cell added(Owner caller) {
-        Cell made = new Cell(caller);
-        cells.put(caller, made);
+    private Cell added(Owner owner) {
+        Cell made = new Cell(owner);
+        cells.put(owner, made);
         if (cells.size() > manyCells) {
             cells.values().removeIf(cell -> cell.share() == null && !cell.owner.isAlive());
             manyCells = Math.max(FEW, 2 * cells.size());
@@ -81,7 +81,7 @@ final class Sharer extends Owner implements Keeper {
         return made;
     }
 
-    /** The cell of a thread; null if it has none yet. */
+    /** The cell of an owner; null if it has none yet. */
     @Nullable
     Cell known(Owner owner) {
         return cells.get(owner);
@@ -91,7 +91,7 @@ final class Sharer extends Owner implements Keeper {
         return cells.values();
     }
 
-    /** Forgets the cell of a thread that has ended. */
+    /** Forgets the cell of a thread or a handle that has ended. */
     void forget(Cell cell) {
         cells.remove(cell.owner, cell);
     }
@@ -183,18 +183,18 @@ final class Sharer extends Owner implements Keeper {
      * Makes the calling thread the asker for its downgrade, as soon as {@code superseded} has ended the attempt of
      * another asker.
      */
-    void beginsDowngrade(Runnable superseded) {
+    void beginsDowngrade(Owner caller, Runnable superseded) {
         downgrades = true;
-        while (!asker.compareAndSet(null, Thread.currentThread())) {
+        while (!asker.compareAndSet(null, caller)) {
             superseded.run();
             LockSupport.parkNanos(this, PAUSE_NANOS);
         }
         downgrades = false;
     }
 
-    /** Makes the calling thread the asker; returns false if there is one, or a share that has not ended. */
-    boolean beginsAsking() {
-        if (downgrades || share.get() != null || !asker.compareAndSet(null, Thread.currentThread())) {
+    /** Makes an owner that waits the asker; returns false if there is one, or a share that has not ended. */
+    boolean beginsAsking(Owner waiting) {
+        if (downgrades || share.get() != null || !asker.compareAndSet(null, waiting)) {
             return false;
         }
         // Look again: another asker may have got a share just before.
@@ -205,21 +205,23 @@ final class Sharer extends Owner implements Keeper {
         return true;
     }
 
-    /** Ends the calling thread's part as the asker; the next waiting thread asks, if there is still no share. */
+    @SuppressWarnings("ReferenceEquality")
+    boolean isAsker(Owner waiting) {
+        return asker.get() == waiting;
+    }
+
+    /** Ends the part of the asker; the next owner that waits asks, if there is still no share. */
     void endsAsking() {
         asker.set(null);
         wakeNext();
     }
 
-    /** Wakes one thread that waits: it asks Redis, if nobody does and there is no share. */
+    /** Wakes one owner that waits: it asks Redis, if nobody does and there is no share. */
     void wakeNext() {
         for (Cell cell : cells.values()) {
-            if (cell.isWaiting()) {
-                Thread thread = cell.owner.thread();
-                if (thread != Thread.currentThread()) {
-                    LockSupport.unpark(thread);
-                    return;
-                }
+            if (cell.isWaiting() && cell.owner.thread() != Thread.currentThread()) {
+                cell.owner.wake();
+                return;
             }
         }
     }
@@ -342,15 +344,16 @@ final class Sharer extends Owner implements Keeper {
 
     @Override
     public @Nullable Thread thread() {
-        return asker.get();
+        Owner present = asker.get();
+        return present == null ? null : present.thread();
     }
 
     /** Wakes the asker. */
     @Override
     public void wake() {
-        Thread thread = asker.get();
-        if (thread != Thread.currentThread()) {
-            LockSupport.unpark(thread);
+        Owner present = asker.get();
+        if (present != null) {
+            present.wake();
         }
     }
 

@@ -7,8 +7,6 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
 import io.github.redislocks.concurrent.Shown;
 import io.github.redislocks.concurrent.Steps;
-import io.github.redislocks.engine.LockEngine;
-import io.github.redislocks.engine.Sync;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
@@ -18,9 +16,9 @@ import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
+import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Owners;
 import io.github.redislocks.state.Settings;
-import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.Downgrade;
@@ -29,7 +27,6 @@ import io.github.redislocks.waiting.WaitingParts;
 import io.github.redislocks.watchdog.Batch;
 import io.github.redislocks.watchdog.Task;
 import io.github.redislocks.watchdog.Watchdog;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -39,8 +36,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sharers of a client. Makes the read lock objects. Ends a share that nobody uses any more, that a writer has
- * recalled, or that stands in the way of a writer of this client.
+ * The sharers of a client. Ends a share that nobody uses any more, that a writer has recalled, or that stands in the
+ * way of a writer of this client.
  */
 public final class Shares implements Task {
 
@@ -88,17 +85,12 @@ public final class Shares implements Task {
         this.events = events;
     }
 
-    /** Makes the read lock of one lock object. */
-    public ShareLock lock(LockEngine engine, Sync writer, Settings own) {
+    /** The sharer of a lock, for one more lock object with the given settings. */
+    Sharer sharer(LockKeys keys, Settings own) {
         any = true;
-        LockKeys keys = writer.keys();
-        // A share begins with a short lease, so that the client delays no writer for long if it is killed while the
-        // share is idle.
-        Settings idle = own.withLease(
-                Duration.ofMillis(Math.max(Settings.MIN_LEASE.toMillis(), Timing.claimMillis(own.leaseMillis()))));
         Sharer sharer = byLock.get(keys.lock(), lock -> new Sharer(owners.clientId(), keys, losses, holds));
         sharer.wants(own.leaseMillis(), Math.max(LINGER_NANOS, own.residencyNanos()));
-        return new ShareLock(engine, writer, idle, this, sharer);
+        return sharer;
     }
 
     private @Nullable Sharer known(String lock) {
@@ -115,8 +107,8 @@ public final class Shares implements Task {
     }
 
     /** Makes the calling thread the asker, in place of a thread that asks now. */
-    void supersede(Sharer sharer) {
-        sharer.beginsDowngrade(() -> {
+    void supersede(Sharer sharer, Owner caller) {
+        sharer.beginsDowngrade(caller, () -> {
             for (Attempt attempt : attempts.all()) {
                 if (attempt.owner.equals(sharer) && attempt.undecided()) {
                     attempt.decide(new Attempt.Failure(new Superseded()));
@@ -131,7 +123,7 @@ public final class Shares implements Task {
         private static final long serialVersionUID = 1;
     }
 
-    /** Begins a share for the calling thread, the asker, and for all others that wait. */
+    /** Begins a share for the asker, whose cell is given, and for all others that wait. */
     void begin(Sharer sharer, Cell asker, Hold hold) {
         boolean made = false;
         Share share;
@@ -286,7 +278,7 @@ public final class Shares implements Task {
         return false;
     }
 
-    /** The number of read holds under one lock, of the threads of this client. */
+    /** The number of read holds under one lock, of the threads and handles of this client. */
     int countReads(Sharer sharer) {
         int count = 0;
         Share share = sharer.share();
@@ -299,22 +291,25 @@ public final class Shares implements Task {
     /** The threads that wait for a share of the lock. */
     public Collection<Thread> queuedThreads(LockKeys keys) {
         List<Thread> threads = new ArrayList<>();
-        waiting().forEach((thread, at) -> {
-            if (at.lock().equals(keys.lock())) {
+        waiting().forEach((waits, at) -> {
+            if (waits instanceof Thread thread && at.lock().equals(keys.lock())) {
                 threads.add(thread);
             }
         });
         return threads;
     }
 
-    /** The threads that wait for a share, each with its lock. */
-    public Map<Thread, LockKeys> waiting() {
-        Map<Thread, LockKeys> waiting = new HashMap<>();
+    /**
+     * The threads that wait for a share, each with its lock, and the handles for which no thread waits, but for those
+     * that ask Redis by an attempt.
+     */
+    public Map<Object, LockKeys> waiting() {
+        Map<Object, LockKeys> waiting = new HashMap<>();
         for (Sharer sharer : byLock.asMap().values()) {
             for (Cell cell : sharer.cells()) {
                 Thread thread = cell.owner.thread();
-                if (cell.isWaiting() && thread != null) {
-                    waiting.put(thread, sharer.keys);
+                if (cell.isWaiting() && (thread != null || !sharer.isAsker(cell.owner))) {
+                    waiting.put(thread == null ? cell.owner : thread, sharer.keys);
                 }
             }
         }

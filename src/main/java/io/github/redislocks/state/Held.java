@@ -91,6 +91,18 @@ public abstract class Held extends HoldKey implements LossSubject {
         return keys().shown();
     }
 
+    @Override
+    public boolean isOfHandle() {
+        return owner instanceof HandleOwner;
+    }
+
+    @Override
+    public void tellHandle(LockLost loss) {
+        if (owner instanceof HandleOwner handle) {
+            handle.lost(loss);
+        }
+    }
+
     public LockKeys keys() {
         return new LockKeys(lock());
     }

@@ -1,6 +1,5 @@
 package io.github.redislocks.state;
 
-import io.github.redislocks.LockLost;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -245,18 +244,6 @@ public class Hold extends Leased implements Footprint.Possession {
     /** Whether the release keeps the lock taken. */
     public boolean isToKeep() {
         return owner.keepsMillis() > 0;
-    }
-
-    @Override
-    public boolean isOfHandle() {
-        return owner instanceof HandleOwner;
-    }
-
-    @Override
-    public void tellHandle(LockLost loss) {
-        if (owner instanceof HandleOwner handle) {
-            handle.lost(loss);
-        }
     }
 
     @Override

@@ -93,8 +93,9 @@ public final class Acquisitions {
 
     /** Makes the acquisition of an attempt for which no thread waits. */
     public BatchDriver unattended(Attempt attempt, WaitLimit limit) {
-        // A quorum has no queue, and so no short scripts.
-        return new BatchDriver(access, parts, new OfLock(attempt, limit, null, monitored.hasLines()));
+        // A quorum has no queue, and so no short scripts; shares have scripts of their own.
+        boolean fastPath = monitored.hasLines() && !attempt.owner.isShared();
+        return new BatchDriver(access, parts, new OfLock(attempt, limit, null, fastPath));
     }
 
     /**

@@ -10,10 +10,10 @@ import io.github.redislocks.state.Hold;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Drives an acquisition for which no thread waits. The requests are sent in the background, one at a time, and the next
- * step receives the outcome. One thread at a time may call {@link #advance}, each time that the owner is woken.
+ * Drives an attempt for which no thread waits. The requests are sent in the background, one at a time, and the next
+ * step receives the outcome.
  */
-public final class BatchDriver {
+public final class BatchDriver implements Driver {
 
     private final RedisAccess access;
     private final WaitingParts parts;
@@ -29,22 +29,18 @@ public final class BatchDriver {
         acquisition.settlement().inBackground(this::send);
     }
 
-    /** Begins the attempt: takes a place in the local queue if it has to. Does not wait. */
+    /** Begins the attempt: takes a place in the local queue if it has to. */
+    @Override
     public void begin() {
         acquisition.begin();
     }
 
-    /** The hold that was acquired; null if the acquisition has not ended, or the lock was busy. */
-    @Nullable
-    public Hold hold() {
+    @Override
+    public @Nullable Hold hold() {
         return acquisition.made();
     }
 
-    /**
-     * Takes all steps that are possible without waiting.
-     *
-     * @return for how many ns there is nothing to do unless the owner is woken, or {@link Step#ENDED}
-     */
+    @Override
     public long advance() throws InterruptedException {
         while (true) {
             BackgroundRequest current = request;
@@ -68,7 +64,7 @@ public final class BatchDriver {
         }
     }
 
-    /** Gives the acquisition up, unless a request is under way; returns whether it has been given up. */
+    @Override
     public boolean cancel() {
         BackgroundRequest current = request;
         if (current != null && !current.hasEnded()) {
@@ -92,19 +88,26 @@ public final class BatchDriver {
         }
     }
 
-    /** Ends the acquisition after an error or a failure. */
+    @Override
     public void abandon() {
-        strand();
+        drop();
         if (parts.attempts().isUnderWay(attempt)) {
             parts.handoff().rescue(attempt);
         }
     }
 
-    /**
-     * Called after an error. Drops the request that is under way. If a hold was made, hands it to the watchdog, since
-     * no caller will get it.
-     */
+    @Override
     public void strand() {
+        try {
+            // Drop the request first: that notes that the request may have run, which the watchdog needs to know.
+            drop();
+        } finally {
+            parts.handoff().strand(attempt);
+        }
+    }
+
+    /** Drops the request that is under way. If a hold was made, hands it to the watchdog. */
+    private void drop() {
         acquisition.strand();
         BackgroundRequest current = request;
         if (current != null) {

@@ -5,9 +5,8 @@ import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.client.SteppedClient;
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
-import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Held;
 import io.github.redislocks.state.WaitLimit;
 import java.time.Duration;
 import java.time.Instant;
@@ -56,8 +55,8 @@ class LostSignalTest extends SteppedClient {
         volatile @Nullable Object result;
 
         @Override
-        public void acquired(Hold hold) {
-            result = hold;
+        public void acquired(Held held) {
+            result = held;
         }
 
         @Override
@@ -73,7 +72,7 @@ class LostSignalTest extends SteppedClient {
 
     private AsyncAcquisitions.Pending begin(long number, WaitLimit limit, Told told) {
         HandleOwner owner = new HandleOwner("client", number, told, loss -> {});
-        return inside.async().begin(sync.keys(), owner, new Attempt.Request(LEASE, true, false), limit, told);
+        return inside.async().begin(sync, owner, limit, told);
     }
 
     @Test
