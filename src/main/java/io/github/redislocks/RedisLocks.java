@@ -12,6 +12,7 @@ import io.github.redislocks.redis.Redis;
 import io.github.redislocks.several.SeveralLocks;
 import io.github.redislocks.shared.ShareLock;
 import io.github.redislocks.state.PermitOwner;
+import io.github.redislocks.state.PermitPool;
 import io.github.redislocks.state.Settings;
 import java.time.Duration;
 import java.util.Collection;
@@ -214,7 +215,24 @@ public final class RedisLocks implements Locks {
      * @throws IllegalStateException if this is closed
      */
     public Stream<LockSummary> list(String pattern) {
-        return client.list(pattern);
+        return client.list().list(pattern);
+    }
+
+    /**
+     * Lists the pools of permits of which permits are held or waited for, over all clients of this Redis and key
+     * prefix. Scans all keys as {@link #list} does, and asks for each pool by one more request. A quorum has no pools.
+     *
+     * @param pattern a glob of names, as for {@link #list}
+     * @return each pool once, in no particular order; reading the stream throws a {@link LockUnavailableException} if a
+     *     server does not answer or refuses
+     * @throws IllegalArgumentException if the pattern is empty or not well formed
+     * @throws IllegalStateException if this is closed
+     */
+    public Stream<PermitsInspection> listPermits(String pattern) {
+        return client.list()
+                .pools(pattern)
+                .map(keys -> client.queries().inspect(new PermitPool(keys, 1)))
+                .filter(pool -> !pool.held().isEmpty() || !pool.waiting().isEmpty());
     }
 
     LockClient client() {

@@ -2,7 +2,6 @@ package io.github.redislocks.client;
 
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockListener;
-import io.github.redislocks.LockSummary;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.BackgroundLog;
 import io.github.redislocks.concurrent.Clock;
@@ -408,10 +407,10 @@ public final class LockClient {
         return new TokenCount(access, attempts).count();
     }
 
-    /** The locks that any client uses and whose names match the glob. */
-    public Stream<LockSummary> list(String pattern) {
+    /** Lists what any client uses. */
+    public LockList list() {
         attempts.checkOpen();
-        return new LockList(access, attempts, queries::inspect).list(pattern);
+        return new LockList(access, attempts, queries::inspect);
     }
 
     /** Whether {@link #close} has begun. */

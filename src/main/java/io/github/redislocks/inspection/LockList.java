@@ -16,16 +16,15 @@ import io.github.redislocks.state.NameGlob;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Attempts;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Set;
 import java.util.Spliterators;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
-import org.jspecify.annotations.Nullable;
 
 /** Lists the locks that are held, kept or waited for, by a scan of each server. */
 public final class LockList {
@@ -53,48 +52,50 @@ public final class LockList {
 
     /** The locks whose names match a glob. The first request is sent when the stream is read. */
     public Stream<LockSummary> list(String pattern) {
-        String keys = LockKeys.matching(settings.keyPrefix(), pattern);
-        Iterator<LockSummary> found = new Found(keys, new NameGlob(pattern), redis.servers());
-        Stream<LockSummary> all = StreamSupport.stream(Spliterators.spliteratorUnknownSize(found, 0), false);
+        Stream<LockSummary> all = found(pattern, Inspections::list, LockSummary::lockName);
         // In a quorum, inspect each lock by a majority: one master alone does not know who holds it.
         return redis.hasLines() ? all : all.map(one -> ofMany(one.lockName())).filter(LockList::isOfUse);
     }
 
+    /** The pools of permits whose names match a glob. The first request is sent when the stream is read. */
+    public Stream<LockKeys> pools(String pattern) {
+        return found(pattern, Inspections::pools, LockKeys::name);
+    }
+
+    private <T> Stream<T> found(String pattern, Function<Reply, List<T>> reader, Function<T, String> name) {
+        String keys = LockKeys.matching(settings.keyPrefix(), pattern);
+        NameGlob glob = new NameGlob(pattern);
+        Set<String> seen = ConcurrentHashMap.newKeySet();
+        Iterator<T> found = new Found<>(keys, redis.servers(), reader);
+        return StreamSupport.stream(Spliterators.spliteratorUnknownSize(found, 0), false)
+                .filter(one -> glob.matches(name.apply(one)) && seen.add(name.apply(one)));
+    }
+
     /**
-     * Iterates over the locks on all servers, each lock once. Requests the next part only when the caller has taken all
-     * locks of the parts before. This is no flatMap of streams, since that would read a whole server before it passes
-     * on the first lock. One thread at a time uses the iterator, even if the stream is parallel.
+     * Iterates over what is found on all servers. Requests the next part only when the caller has taken all of the
+     * parts before. This is no flatMap of streams, since that would read a whole server before it passes on the first
+     * lock. One thread at a time uses the iterator, even if the stream is parallel.
      */
-    private final class Found implements Iterator<LockSummary> {
+    private final class Found<T> implements Iterator<T> {
 
         private final String keys;
-        private final NameGlob glob;
         private final Iterator<? extends Redis> servers;
-        private final Set<String> seen = new HashSet<>();
+        private final Function<Reply, List<T>> reader;
         private Iterator<Reply> parts = Collections.emptyIterator();
-        private Iterator<LockSummary> part = Collections.emptyIterator();
-        private @Nullable LockSummary next;
+        private Iterator<T> part = Collections.emptyIterator();
 
-        Found(String keys, NameGlob glob, List<? extends Redis> servers) {
+        Found(String keys, List<? extends Redis> servers, Function<Reply, List<T>> reader) {
             this.keys = keys;
-            this.glob = glob;
             this.servers = servers.iterator();
+            this.reader = reader;
         }
 
+        /** Reads parts, also of the next servers, until there is one more to return; returns false if there is none. */
         @Override
         public boolean hasNext() {
-            while (next == null && read()) {
-                LockSummary one = part.next();
-                next = glob.matches(one.lockName()) && seen.add(one.lockName()) ? one : null;
-            }
-            return next != null;
-        }
-
-        /** Reads parts, also of the next servers, until there is a further lock; returns false if there is none. */
-        private boolean read() {
             while (!part.hasNext() && (parts.hasNext() || servers.hasNext())) {
                 if (parts.hasNext()) {
-                    part = Inspections.list(parts.next()).iterator();
+                    part = reader.apply(parts.next()).iterator();
                 } else {
                     parts = scan(servers.next(), keys);
                 }
@@ -103,13 +104,11 @@ public final class LockList {
         }
 
         @Override
-        public LockSummary next() {
-            LockSummary one = hasNext() ? next : null;
-            if (one == null) {
+        public T next() {
+            if (!hasNext()) {
                 throw new NoSuchElementException();
             }
-            next = null;
-            return one;
+            return part.next();
         }
     }
 

@@ -121,17 +121,30 @@ public final class Inspections {
         return LockInspection.of(lockName, holder, keptFor, queue, (int) reply.number(4), waiting);
     }
 
-    /** Reads one part of a list of locks. Leaves out hashes without an owner, which are not locks. */
+    /** Reads the locks of one part of a list. Leaves out hashes without an owner, which are not locks. */
     public static List<LockSummary> list(Reply reply) {
         List<LockSummary> locks = new ArrayList<>();
         for (int i = 2; i < reply.values().size(); i += 8) {
             try {
-                locks.add(summary(reply, i));
+                if (!LockKeys.arePermits(reply.text(i))) {
+                    locks.add(summary(reply, i));
+                }
             } catch (IllegalArgumentException noOwner) {
                 // Ignored: the hash belongs to another program.
             }
         }
         return locks;
+    }
+
+    /** Reads the pools of permits of one part of a list. */
+    public static List<LockKeys> pools(Reply reply) {
+        List<LockKeys> pools = new ArrayList<>();
+        for (int i = 2; i < reply.values().size(); i += 8) {
+            if (LockKeys.arePermits(reply.text(i))) {
+                pools.add(new LockKeys(reply.text(i)));
+            }
+        }
+        return pools;
     }
 
     private static LockSummary summary(Reply reply, int i) {

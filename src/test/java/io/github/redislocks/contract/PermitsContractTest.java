@@ -186,6 +186,22 @@ public abstract class PermitsContractTest {
     }
 
     @Test
+    void listPermits_hasThePoolsInUse_whichListLeavesOut() throws InterruptedException {
+        one(remote, 1).close();
+        assertThat(here.listPermits(permits.name())).isEmpty();
+        try (PermitHandle two = one(remote, 2)) {
+            assertThat(here.listPermits(permits.name())).singleElement().satisfies(pool -> {
+                assertThat(pool.name()).isEqualTo(permits.name());
+                assertThat(pool.size()).isEqualTo(3);
+                assertThat(pool.held())
+                        .singleElement()
+                        .satisfies(held -> assertThat(held.numbers()).isEqualTo(two.numbers()));
+            });
+            assertThat(here.list(permits.name())).isEmpty();
+        }
+    }
+
+    @Test
     void tryAcquire_withTime_endsWhenTheTimeIsOver() throws InterruptedException {
         PermitHandle all = one(remote, 3);
         assertThat(permits.tryAcquire(2, Duration.ofMillis(50))).isEmpty();

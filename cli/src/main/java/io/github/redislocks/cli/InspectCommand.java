@@ -65,10 +65,15 @@ final class InspectCommand extends CliCommand {
         } catch (UnsupportedOperationException quorum) {
             return Optional.empty();
         } catch (LockUnavailableException e) {
-            if (e.reason() == LockUnavailableException.Reason.REFUSED) {
-                return Optional.empty();
-            }
-            throw e;
+            throwUnlessRefused(e);
+            return Optional.empty();
+        }
+    }
+
+    /** Pools need a right that users of locks alone may lack: then nothing is shown of pools. */
+    static void throwUnlessRefused(LockUnavailableException failure) {
+        if (failure.reason() != LockUnavailableException.Reason.REFUSED) {
+            throw failure;
         }
     }
 
@@ -93,7 +98,7 @@ final class InspectCommand extends CliCommand {
         return held.numbers().stream().map(String::valueOf).collect(Collectors.joining(" "));
     }
 
-    private static Map<String, Object> fields(PermitsInspection pool) {
+    static Map<String, Object> fields(PermitsInspection pool) {
         return Map.of(
                 "size",
                 pool.size(),

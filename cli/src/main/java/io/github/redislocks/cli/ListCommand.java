@@ -3,6 +3,8 @@ package io.github.redislocks.cli;
 import io.github.redislocks.LockInspection;
 import io.github.redislocks.LockOwner;
 import io.github.redislocks.LockSummary;
+import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.PermitsInspection;
 import io.github.redislocks.RedisLocks;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -19,7 +21,8 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "list",
         description = {
-            "Lists the locks that are not free or that somebody waits for.",
+            "Lists the locks that are not free or that somebody waits for, and the pools with permits that are held or"
+                    + " waited for.",
             "Scans all keys of the server, 25 with each request, so that no other client waits long."
         })
 final class ListCommand extends CliCommand {
@@ -39,15 +42,52 @@ final class ListCommand extends CliCommand {
         if (json) {
             // Use forEach() of the stream: an iterator would read all keys of a server before the first line.
             locks.list(pattern).takeWhile(next -> !isUnread(out)).forEach(lock -> out.println(Json.of(fields(lock))));
+            pools(locks)
+                    .forEach(pool ->
+                            out.println(Json.of(Map.of("pool", pool.name(), "permits", InspectCommand.fields(pool)))));
             return ExitCodes.OK;
         }
         List<LockSummary> all = locks.list(pattern)
                 .sorted(Comparator.comparing(LockSummary::lockName))
                 .toList();
-        String none =
-                "No lock " + (pattern.equals("*") ? "" : "like " + pattern + " ") + "is held, kept or waited for.";
-        out.println(all.isEmpty() ? none : table(all));
+        List<PermitsInspection> pools = pools(locks);
+        if (!all.isEmpty()) {
+            out.println(table(all));
+        }
+        if (!pools.isEmpty()) {
+            out.println(pools(pools));
+        }
+        if (all.isEmpty() && pools.isEmpty()) {
+            out.println(
+                    "No lock " + (pattern.equals("*") ? "" : "like " + pattern + " ") + "is held, kept or waited for.");
+        }
         return ExitCodes.OK;
+    }
+
+    private List<PermitsInspection> pools(RedisLocks locks) {
+        try {
+            return locks.listPermits(pattern)
+                    .sorted(Comparator.comparing(PermitsInspection::name))
+                    .toList();
+        } catch (LockUnavailableException e) {
+            InspectCommand.throwUnlessRefused(e);
+            return List.of();
+        }
+    }
+
+    private static Table pools(List<PermitsInspection> pools) {
+        Table table = new Table("POOL", "PERMITS", "OUT", "HANDLES", "QUEUE");
+        for (PermitsInspection pool : pools) {
+            int out =
+                    pool.held().stream().mapToInt(held -> held.numbers().size()).sum();
+            table.add(
+                    pool.name(),
+                    Integer.toString(pool.size()),
+                    Integer.toString(out),
+                    Integer.toString(pool.held().size()),
+                    Integer.toString(pool.waiting().size()));
+        }
+        return table;
     }
 
     static Table table(List<LockSummary> locks) {

@@ -149,6 +149,29 @@ class PoolCommandsTest {
                         .contains("held by", "1, of which 1 are free"));
     }
 
+    @Test
+    void list_showsPoolsInUse_belowTheLocks() throws Exception {
+        locks.permits("idle", 1).acquire().release();
+        assertThat(Cli.run(server.uri(), "list").out()).contains("No lock is held");
+        try (PermitHandle one = pool.acquire()) {
+            assertThat(one.number()).isZero();
+            assertThat(Cli.run(server.uri(), "list", "enc*").out().lines())
+                    .satisfiesExactly(
+                            line -> assertThat(line).matches("POOL +PERMITS +OUT +HANDLES +QUEUE"),
+                            line -> assertThat(line).matches("encoder +2 +1 +1 +0"));
+            locks.reentrantLock("encoder")
+                    .runWithLock(
+                            () -> assertThat(Cli.run(server.uri(), "list").out().lines())
+                                    .hasSize(4)
+                                    .last()
+                                    .asString()
+                                    .startsWith("encoder  2"));
+            Map<String, Object> json = JSON.std.mapFrom(
+                    Cli.run(server.uri(), "list", "--json", "encoder").out());
+            assertThat(json).containsEntry("pool", "encoder").containsKey("permits");
+        }
+    }
+
     /** Permits need a right more than locks. */
     @Test
     void inspect_byAUserWhoMayNotSeePools_showsTheLock() throws Exception {
@@ -161,6 +184,7 @@ class PoolCommandsTest {
             assertThat(shown.out()).contains("free").doesNotContain("permits");
             assertThat(Cli.run(uri, "unlock", "--force", "--yes", "encoder").out())
                     .contains("Nobody holds \"encoder\".");
+            assertThat(Cli.run(uri, "list").out()).contains("No lock is held");
             assertThat(held.isHeld()).isTrue();
         }
     }

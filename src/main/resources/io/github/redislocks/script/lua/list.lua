@@ -1,5 +1,6 @@
 -- Reports the locks of the next part of a scan of this server that are held, kept or have waiters; changes nothing. A
--- lock is reported by its hash, else by its queue, else by its Conditions, so that it is reported once. Keys of another
+-- lock is reported by its hash, else by its queue, else by its Conditions, so that it is reported once. A pool of permits is
+-- reported by its hash, with its key and without an owner. Keys of another
 -- program, and locks whose slot is moving to another node, are left out.
 -- KEYS     none
 -- ARGV     cursor, pattern of the keys
@@ -37,7 +38,9 @@ local function look(key)
     local lock, rest = string.match(key, '^(.*})(.*)$')
     local queued = rest == ':queue' and redis.call('exists', lock) == 0
     local waited = rest == ':conditions' and redis.call('exists', lock, lock .. ':queue') == 0
-    if rest == '' or queued or waited then
+    if rest == '' or rest == ':permits' then
+        report(key)
+    elseif queued or waited then
         report(lock)
     end
 end
