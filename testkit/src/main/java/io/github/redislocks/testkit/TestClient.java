@@ -170,8 +170,8 @@ final class TestClient {
      */
     private boolean awaitCallers() {
         boolean any = !client.async.isIdle();
-        for (Thread reader : client.shares.waiting().keySet()) {
-            any |= awaitReader(reader);
+        for (Object waits : client.shares.waiting().keySet()) {
+            any |= waits instanceof Thread reader && awaitReader(reader);
         }
         for (Attempt attempt : List.copyOf(client.attempts.all())) {
             Thread caller = attempt.owner.thread();
