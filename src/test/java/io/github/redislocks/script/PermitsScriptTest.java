@@ -161,6 +161,21 @@ class PermitsScriptTest {
     }
 
     @Test
+    void grant_withAShortLease_keepsTheLastTokenLongerThanTheLongLeaseOfAnother() {
+        run("permits_acquire", "a:h1", "1", "200000000", FOR_EVER, TRY, "1", "3", "0");
+        pass(1_000);
+        acquire("b:h1", 1, 1, TRY);
+        assertThat(redis.pttl(keys.fence())).isEqualTo(299_999_000);
+        assertThat(redis.pttl(keys.lock())).isEqualTo(299_999_000);
+    }
+
+    @Test
+    void resize_ofAnUnknownPool_keepsTheSizeForADay() {
+        assertThat(resize(5).number(0)).isZero();
+        assertThat(redis.pttl(keys.lock())).isEqualTo(100_000_000);
+    }
+
+    @Test
     void acquire_ofMoreThanAreFree_isBusy_orTakesAPlace_andSaysWhenTheFirstLeaseEnds() {
         acquire("a:h1", 1, 1, TRY);
         pass(10_000);

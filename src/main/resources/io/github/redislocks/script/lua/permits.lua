@@ -107,7 +107,8 @@ local function own(all, place, numbers, lost, lease, token)
     end
     redis.call('hset', pool, unpack(written))
     extend(pool, memory(lease))
-    redis.call('set', fence, text, 'px', memory(lease))
+    redis.call('set', fence, text, 'keepttl')
+    extend(fence, memory(lease))
 end
 
 -- Publishes a grant; returns whether the message reached the client of the place, or may have.
