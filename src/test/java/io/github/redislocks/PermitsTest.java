@@ -119,6 +119,31 @@ class PermitsTest extends FakeTime {
         assertThat(mine.release()).isFalse();
     }
 
+    /** The server has lost its last moment, in which the place of a waiter had led to a permit. */
+    @Test
+    void permits_thatRedisGaveAgainWithAnotherNumber_areLost() {
+        List<Call> acquisitions = new ArrayList<>();
+        redis.failNext(1, verb("permits_acquire").and(call -> !acquisitions.add(call)), Fault.REQUEST_LOST);
+        PermitHandle first = one(permits);
+        PermitHandle second = one(permits);
+        CompletableFuture<PermitHandle> waiting = waiting(permits, 1);
+        first.close();
+        passUntil(waiting::isDone);
+        PermitHandle mine = waiting.join();
+        assertThat(mine.number()).isZero();
+        server.flushAll();
+        acquisitions.forEach(server::runLate);
+        pass(1);
+        second.close();
+        assertThat(server.zset(POOL + ":queue"))
+                .as("the place has led to number 1")
+                .isEmpty();
+        redis.moved();
+        pass(1_000);
+        assertThat(mine.isHeld()).as("the permit with number 0").isFalse();
+        assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
+    }
+
     @Test
     void handle_thatNobodyRefersTo_losesItsPermits() {
         one(permits);

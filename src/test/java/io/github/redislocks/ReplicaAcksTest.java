@@ -485,7 +485,7 @@ class ReplicaAcksTest extends FakeTime {
                     Scripts.acquire(attempt, server -> 8_000_000_000_000_000L, false, 0), TimeUnit.SECONDS.toNanos(5));
             for (Call again : List.of(
                     Scripts.renew(hold, 200, false),
-                    Scripts.confirm(brief),
+                    Scripts.confirm(brief, 0),
                     Scripts.acquire(brief, server -> 8_000_000_000_000_000L, false, 0),
                     Scripts.reenter(hold, hold.count(), 200))) {
                 long before = writes(admin);

@@ -6,6 +6,7 @@ import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.redis.Script;
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.PermitOwner;
 import io.github.redislocks.state.PermitPool;
@@ -62,8 +63,20 @@ public final class PermitScripts {
     }
 
     /** Extends the lease of permits. */
-    static Call renew(LockKeys keys, String ownerId, long attempt, long leaseMillis) {
-        return new Call(RENEW, keys.all(), List.of(ownerId, Long.toString(attempt), Long.toString(leaseMillis)));
+    static Call renew(Hold hold, long leaseMillis) {
+        List<String> args = List.of(
+                hold.owner.id, Long.toString(hold.attempt), Long.toString(leaseMillis), Long.toString(hold.token));
+        return new Call(RENEW, hold.keys().all(), args);
+    }
+
+    /** Extends a claim to the lease that the attempt wants. */
+    static Call confirm(Attempt attempt, long token) {
+        List<String> args = List.of(
+                attempt.owner.id,
+                Long.toString(attempt.number),
+                Long.toString(attempt.leaseMillis),
+                Long.toString(token));
+        return new Call(RENEW, attempt.keys.all(), args);
     }
 
     /** Removes the place or the permits of an attempt from Redis. */

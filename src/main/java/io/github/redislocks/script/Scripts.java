@@ -234,7 +234,7 @@ public final class Scripts {
             return ShareScripts.renew(hold.keys(), hold.owner.id, hold.attempt, leaseMillis);
         }
         if (LockKeys.arePermits(hold.lock())) {
-            return PermitScripts.renew(hold.keys(), hold.owner.id, hold.attempt, leaseMillis);
+            return PermitScripts.renew(hold, leaseMillis);
         }
         return new Call(
                 new Request.Renew(hold.owner.id, hold.attempt, leaseMillis),
@@ -263,13 +263,13 @@ public final class Scripts {
         return renewal.with(renewal.script(), renewal.keys(), args);
     }
 
-    /** Confirms a grant: extends the claim to the lease that the attempt wants. */
-    public static Call confirm(Attempt attempt) {
+    /** Confirms the grant with a token: extends the claim to the lease that the attempt wants. */
+    public static Call confirm(Attempt attempt, long token) {
         if (attempt.owner.isShared()) {
             return ShareScripts.renew(attempt.keys, attempt.owner.id, attempt.number, attempt.leaseMillis);
         }
         if (attempt.keys.arePermits()) {
-            return PermitScripts.renew(attempt.keys, attempt.owner.id, attempt.number, attempt.leaseMillis);
+            return PermitScripts.confirm(attempt, token);
         }
         return new Call(
                 new Request.Renew(attempt.owner.id, attempt.number, attempt.leaseMillis),
@@ -424,7 +424,7 @@ public final class Scripts {
             return ShareScripts.renew(hold.keys(), hold.owner.id, hold.attempt, 1);
         }
         if (LockKeys.arePermits(hold.lock())) {
-            return PermitScripts.renew(hold.keys(), hold.owner.id, hold.attempt, 0);
+            return PermitScripts.renew(hold, 0);
         }
         return new Call(
                 Request.Plain.HELD, HELD, List.of(hold.lock()), List.of(hold.owner.id, Long.toString(hold.attempt)));

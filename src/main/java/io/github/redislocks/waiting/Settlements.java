@@ -202,7 +202,8 @@ public final class Settlements {
             long timeout =
                     Math.min(limit.timeoutNanos(sent, settings.commandTimeoutNanos()), grant.deadlineNanos() - sent);
             try {
-                return confirmed(grant, monitored.run(Scripts.confirm(attempt).with(settings.acks()), timeout), sent);
+                Call call = Scripts.confirm(attempt, grant.token()).with(settings.acks());
+                return confirmed(grant, monitored.run(call, timeout), sent);
             } catch (RedisException e) {
                 notConfirmed(e);
                 return null;
@@ -237,7 +238,7 @@ public final class Settlements {
             to.accept(new BackgroundRequest(clock, monitored, attempt, settings.commandTimeoutNanos()) {
                 @Override
                 Call request(long nanos, long timeoutNanos) {
-                    return Scripts.confirm(attempt).with(settings.acks());
+                    return Scripts.confirm(attempt, grant.token()).with(settings.acks());
                 }
 
                 @Override

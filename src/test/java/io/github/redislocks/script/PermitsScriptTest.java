@@ -59,7 +59,8 @@ class PermitsScriptTest {
     }
 
     private Reply renew(String owner, int attempt, long lease) {
-        return run("permits_renew", owner, "" + attempt, "" + lease);
+        String text = pool().getOrDefault(owner + ":" + attempt, "0");
+        return run("permits_renew", owner, "" + attempt, "" + lease, text.split(" ")[0]);
     }
 
     private Reply resize(int size) {
@@ -167,6 +168,14 @@ class PermitsScriptTest {
         acquire("b:h1", 1, 1, TRY);
         assertThat(redis.pttl(keys.fence())).isEqualTo(299_999_000);
         assertThat(redis.pttl(keys.lock())).isEqualTo(299_999_000);
+    }
+
+    @Test
+    void renew_withAnotherToken_findsNothing() {
+        acquire("a:h1", 1, 1, TRY);
+        assertThat(run("permits_renew", "a:h1", "1", "60000", "" + (START - 1)).code())
+                .isEqualTo("GONE");
+        assertThat(pool().get("a:h1:1")).isEqualTo(START + " " + (START + 30_000_000) + " 0 0");
     }
 
     @Test

@@ -427,7 +427,7 @@ class ScriptTest {
         long lease = 86_400_000;
         acquire(1, "a:1");
         assertThat(peek().fencePttl()).isLessThanOrEqualTo(100_000_000L);
-        run(Scripts.confirm(attempt(1, "a:1", lease)));
+        run(Scripts.confirm(attempt(1, "a:1", lease), 0));
         assertThat(peek().fencePttl()).isBetween(185_000_000L, 186_400_000L);
         run(Scripts.release(hold(1, "a:1", 1), false, false));
         acquire(2, "a:1");
