@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Breaks the scripts in one place at a time and runs their fast tests: at least 80 % of the changes must be noticed.
- * One in 32 is tried, always the same ones; all with {@code -Dmutation.all=true}. {@code spared.txt} names those that
+ * The ordinary build tries one in 32, always the same ones; all with {@code -Dmutation.all=true}. {@code spared.txt} names those that
  * no test can notice, or none of these, each with the reason.
  */
 @Tag("once")

@@ -12,7 +12,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
-/** What a command needs in order to run: a lock, or a permit of a pool. */
+/** The lock, or the permit of a pool, that a command needs in order to run. */
 interface Needed {
 
     /** Waits without a limit. */
@@ -59,7 +59,7 @@ interface Needed {
         }
     }
 
-    /** One permit of a pool. */
+    /** A permit of a pool. */
     record OfPool(Permits pool) implements Needed {
 
         @Override
