@@ -150,7 +150,6 @@ public sealed interface Answer {
                 switch (reply.code()) {
                     case "DONE", "GONE" -> 0;
                     case "SUCCEEDED" -> 2;
-                    case "OK" -> 4;
                     default -> 3;
                 };
         // The reply of a quorum has no such value.

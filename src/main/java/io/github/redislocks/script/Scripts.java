@@ -312,7 +312,7 @@ public final class Scripts {
      */
     public static Call release(Hold hold, boolean keep, boolean takePlace) {
         if (hold.owner.isShared()) {
-            return ShareScripts.unshare(hold.keys(), hold.owner.id, hold.attempt, hold.successor());
+            return ShareScripts.unshare(hold.keys(), hold.owner.id, hold.attempt);
         }
         if (LockKeys.arePermits(hold.lock())) {
             return PermitScripts.release(hold.keys(), hold.owner.id, hold.attempt);
@@ -381,7 +381,7 @@ public final class Scripts {
      */
     public static Call leave(LockKeys keys, Owner owner, long number, boolean returned) {
         if (owner.isShared()) {
-            return ShareScripts.unshare(keys, owner.id, number, null);
+            return ShareScripts.unshare(keys, owner.id, number);
         }
         return leave(keys, owner, new Request.Leave(owner.id, number, returned), NOBODY);
     }
@@ -389,7 +389,7 @@ public final class Scripts {
     /** Removes the place or the hold of an attempt from Redis. Unanswered requests of the attempt may still run. */
     public static Call leave(Attempt attempt, boolean returned, @Nullable Attempt successor, boolean takePlace) {
         if (attempt.owner.isShared()) {
-            return ShareScripts.leave(attempt, successor);
+            return ShareScripts.leave(attempt);
         }
         Request.Leave request = new Request.Leave(attempt.owner.id, attempt.number, returned);
         return leave(attempt.keys, attempt.owner, request, next(successor, takePlace))

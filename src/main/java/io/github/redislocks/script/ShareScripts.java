@@ -10,7 +10,6 @@ import io.github.redislocks.state.Owner;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the calls for shares: a share is the hold of a client that reads together with other clients. Its owner
@@ -65,25 +64,14 @@ public final class ShareScripts {
         return new Call(Request.OfOneServer.SHARE, SHARE, attempt.keys.all(), args).dated(3, notAfter);
     }
 
-    /**
-     * Ends the share or the place of an attempt. Unanswered requests of the attempt may still run.
-     *
-     * @param next the next share of the client, which takes a place before others are let in, or null
-     */
-    static Call leave(Attempt attempt, @Nullable Attempt next) {
-        return unshare(attempt.keys, attempt.owner.id, attempt.number, next).dated(2, attempt::mayRunUntilMicros);
+    /** Ends the share or the place of an attempt. Unanswered requests of the attempt may still run. */
+    static Call leave(Attempt attempt) {
+        return unshare(attempt.keys, attempt.owner.id, attempt.number).dated(2, attempt::mayRunUntilMicros);
     }
 
     /** Ends the share or the place of an attempt of which no request may still run. */
-    static Call unshare(LockKeys keys, String clientId, long number, @Nullable Attempt next) {
-        List<String> args = new ArrayList<>(List.of(clientId, Long.toString(number), Scripts.DATED));
-        if (next != null && next.owner.isShared()) {
-            args.add(Long.toString(next.number));
-            args.add(Long.toString(next.leaseMillis));
-            args.add(Long.toString(Scripts.claim(next)));
-            args.add(Long.toString(next.sentNanos()));
-        }
-        return new Call(UNSHARE, keys.all(), args);
+    static Call unshare(LockKeys keys, String clientId, long number) {
+        return new Call(UNSHARE, keys.all(), List.of(clientId, Long.toString(number), Scripts.DATED));
     }
 
     static Call renew(LockKeys keys, String clientId, long number, long leaseMillis) {

@@ -75,7 +75,7 @@ class ReplyPartsTest {
         List<Form> forms = forms().stream()
                 .filter(form -> form.script.matches("leave.lua|unshare.lua"))
                 .toList();
-        assertThat(forms).hasSize(7);
+        assertThat(forms).hasSize(5);
         for (Form form : forms) {
             assertThat(Answer.stillRunsMillis(form.reply()))
                     .as(form.toString())

@@ -147,8 +147,6 @@ class ShareFuzzTest {
                         "share LATE",
                         "unshare DONE",
                         "unshare GONE",
-                        "unshare OK",
-                        "unshare QUEUED",
                         "renew_shares OK",
                         "renew_shares GONE",
                         "downgrade OK",
@@ -335,25 +333,7 @@ class ShareFuzzTest {
     }
 
     private void endShare(Client client) {
-        Possession share = client.share;
-        if (share.state == State.NONE) {
-            return;
-        }
-        if (share.state == State.VALID && random.nextInt(3) == 0 && faults) {
-            long ended = share.attempt;
-            share.attempt = ++client.attempts;
-            share.state = State.ASKING;
-            share.recalled = false;
-            share.sent = now;
-            share.nextBeat = now + HEARTBEAT;
-            Reply reply = send(client, "unshare", words(client.id, ended, 0, share.attempt, LEASE, CLAIM, now));
-            if (reply != null && reply.is("OK")) {
-                share.valid(share.sent + LEASE);
-                share.recalled = reply.number(3) == 1;
-            } else if (reply != null && reply.is("QUEUED")) {
-                share.state = State.WAITING;
-            }
-        } else {
+        if (client.share.state != State.NONE) {
             endAttempt(client);
         }
     }

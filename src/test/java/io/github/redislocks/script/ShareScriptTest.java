@@ -61,10 +61,6 @@ class ShareScriptTest {
         return run("unshare", client, "" + attempt, "0");
     }
 
-    private Reply unshare(String client, int attempt, int next) {
-        return run("unshare", client, "" + attempt, "0", "" + next, "" + LEASE, "" + CLAIM, "88" + next);
-    }
-
     private Reply renew(String client, int attempt) {
         return run(List.of(keys.lock(), keys.fence()), "renew_shares", client, "" + LEASE, "" + attempt);
     }
@@ -283,7 +279,6 @@ class ShareScriptTest {
         assertThat(share("a", 7).code()).isEqualTo("STALE");
         assertThat(unshare("a", 7).code()).isEqualTo("GONE");
         assertThat(renew("a", 7).code()).isEqualTo("GONE");
-        assertThat(unshare("a", 7, 8).code()).isEqualTo("GONE");
         assertThat(field("s:a")).isEqualTo(mine);
         assertThat(redis.hash(keys.shares())).isEmpty();
     }
@@ -295,7 +290,7 @@ class ShareScriptTest {
         String mine = redis.hash(keys.shares()).get("a");
         pass(10);
         assertThat(share("a", 7).code()).isEqualTo("STALE");
-        assertThat(unshare("a", 7, 8).code()).isEqualTo("GONE");
+        assertThat(unshare("a", 7).code()).isEqualTo("GONE");
         assertThat(redis.hash(keys.shares())).containsEntry("a", mine);
     }
 
@@ -513,31 +508,6 @@ class ShareScriptTest {
         assertThat(holder()).isEqualTo("readers");
         unshare("a", 1);
         assertThat(holder()).isEqualTo("w:1");
-    }
-
-    @Test
-    void unshare_withANextShare_givesItItsPlaceBeforeAnybodyIsGranted() {
-        share("a", 1);
-        acquire("w:1", 1);
-        listen("w", "a");
-        Reply next = unshare("a", 1, 2);
-        assertThat(next.code()).isEqualTo("QUEUED");
-        assertThat(holder()).isEqualTo("w:1");
-        assertThat(field("waited")).isEqualTo("shares");
-        assertThat(unshare("a", 1, 2).code()).as("a second copy").isEqualTo("QUEUED");
-        heard();
-        release("w:1", 1);
-        assertThat(heard()).hasSize(1).allMatch(message -> message.startsWith("2 share ") && message.contains(" 882 "));
-        assertThat(unshare("a", 1, 2).code()).as("a later copy").isEqualTo("OK");
-    }
-
-    @Test
-    void unshare_withANextShareAndNoWriter_grantsIt() {
-        share("a", 1);
-        isGranted(unshare("a", 1, 2), false);
-        assertThat(field("s:a")).isEqualTo("2 " + (START + LEASE * 1_000));
-        share("b", 1);
-        isGranted(unshare("a", 2, 3), false);
     }
 
     @Test
@@ -770,7 +740,7 @@ class ShareScriptTest {
         listen("w", "b");
         redis.full(true);
         assertThat(renew("a", 1).code()).isEqualTo("OK");
-        unshare("a", 1, 2);
+        unshare("a", 1);
         assertThat(holder()).isEqualTo("w:1");
         release("w:1", 1);
         assertThat(holder()).isEqualTo("readers");
