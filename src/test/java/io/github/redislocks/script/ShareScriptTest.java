@@ -77,10 +77,6 @@ class ShareScriptTest {
         return run("acquire", owner, "" + attempt, "" + LEASE, FOR_EVER, "", "0", mode);
     }
 
-    private Reply parting(String owner, int attempt, int share, String claim) {
-        return run("acquire", owner, "" + attempt, "" + LEASE, FOR_EVER, claim, "0", "barge", "", "" + share);
-    }
-
     private Reply take(String owner, int attempt) {
         return run(List.of(keys.lock(), keys.fence()), "take", owner, "" + attempt, "" + LEASE, FOR_EVER);
     }
@@ -552,37 +548,6 @@ class ShareScriptTest {
         assertThat(reply.number(0)).isEqualTo(START + 50);
         assertThat(redis.hash(keys.shares())).isEmpty();
         assertThat(fence()).isEqualTo((START + 50) + "-");
-    }
-
-    @Test
-    void writerWithAShareOfItsClient_endsItInTheSameScript() {
-        share("w", 1);
-        assertThat(parting("w:1", 2, 1, "4500").code()).isEqualTo("OK");
-        assertThat(holder()).isEqualTo("w:1");
-        assertThat(redis.hash(keys.lock())).doesNotContainKey("s:w");
-    }
-
-    @Test
-    void writerWithAShareOfItsClient_goesBehindWhoIsInLine() {
-        share("w", 1);
-        acquire("x:1", 1);
-        listen("x");
-        assertThat(parting("w:1", 2, 1, "").code()).isEqualTo("BUSY");
-        assertThat(holder()).isEqualTo("x:1");
-    }
-
-    @Test
-    void writerWithAShareOfItsClient_waitsForOthers_andEndsNoLaterShare() {
-        share("w", 1);
-        share("a", 1);
-        assertThat(parting("w:1", 2, 1, "4500").code()).isEqualTo("QUEUED");
-        assertThat(redis.hash(keys.lock())).containsKey("s:a").doesNotContainKey("s:w");
-        unshare("w", 1);
-        unshare("a", 1);
-        leave("w:1", 2);
-        share("w", 5);
-        parting("w:1", 6, 1, "");
-        assertThat(field("s:w")).startsWith("5 ");
     }
 
     @Test

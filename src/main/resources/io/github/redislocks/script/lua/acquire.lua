@@ -5,8 +5,7 @@
 --          mode: 'barge' takes a free lock even if there are waiters; 'queue' takes it only if no place is ahead. An
 --          attempt that does not wait, and whose client listens, passes 'try' instead of 'barge', and 'queue try'
 --          instead of 'queue';
---          then, if the owner is a residence, the last token that its client gave out, or ''; then the attempt of the
---          client's share, if the share ends now, since its client wants to write
+--          then, if the owner is a residence, the last token that its client gave out
 -- returns  OK token lost now | BUSY pttl now | QUEUED last-token pttl now | LATE now
 --          | RESIDENT pttl now, if a residence has the lock
 --          | RESIDENT pttl now asked, if clients share the lock: how many of these clients were asked
@@ -26,16 +25,6 @@ local held = call('hmget', KEYS[1], 'owner', 'attempt', 'token', 'lost')
 
 --@include hold
 --@include busy
-
--- The client's own share ends first. If it was the last, the attempt goes behind those that are in line.
-local parted = false
-if ARGV[9] and held[1] == READERS then
-    local client = string.match(owner, '^(.*):')
---@include part
-    if lasting(call('hget', KEYS[1], 's:' .. client)) == tonumber(ARGV[9]) and not part(client) then
-        held, parted = {}, true
-    end
-end
 
 -- The lock is free and has no waiters; only its fence may exist.
 if not held[1] and call('exists', KEYS[2], KEYS[5], KEYS[6]) == 0 then
@@ -89,7 +78,7 @@ if held[2] == attempt then
     return {'OK', tonumber(held[3]), held[4] and 1 or 0, now}
 elseif held[1] then
     -- An earlier attempt left this hold behind, and the thread does not know of it: end the hold.
-    last = abandon(held[3], holder <= tonumber(ARGV[6]), held[4], redis.call('hget', lock, 'signal'), ARGV[8] ~= '' and ARGV[8])
+    last = abandon(held[3], holder <= tonumber(ARGV[6]), held[4], redis.call('hget', lock, 'signal'), ARGV[8])
 else
     last = redis.call('get', fence)
 end
@@ -100,7 +89,7 @@ if reply then
     return reply
 end
 
-if (parted or string.find(ARGV[7], 'queue')) and redis.call('exists', queue) == 1 then
+if string.find(ARGV[7], 'queue') and redis.call('exists', queue) == 1 then
     if claim then
         line_up(place, 1, claim)
     end
