@@ -1,8 +1,8 @@
 package io.github.redislocks.cli;
 
-import io.github.redislocks.LockHandle;
+import io.github.redislocks.Handle;
+import io.github.redislocks.LeasedLock;
 import io.github.redislocks.LockInspection;
-import io.github.redislocks.LockOptions;
 import io.github.redislocks.LockOwner;
 import io.github.redislocks.Permits;
 import io.github.redislocks.PermitsInspection;
@@ -16,10 +16,10 @@ import java.util.Optional;
 interface Needed {
 
     /** Waits without a limit. */
-    LockHandle acquire() throws InterruptedException;
+    Handle acquire() throws InterruptedException;
 
     /** Waits for the given time; empty if somebody else had it throughout. */
-    Optional<? extends LockHandle> tryAcquire(Duration wait) throws InterruptedException;
+    Optional<? extends Handle> tryAcquire(Duration wait) throws InterruptedException;
 
     /** Asks Redis why it is busy. */
     Seen look();
@@ -32,17 +32,17 @@ interface Needed {
      */
     record Seen(Optional<String> why, List<LockOwner> queue) {}
 
-    /** A lock. */
-    record OfLock(RedisLocks locks, String name, LockOptions options) implements Needed {
+    /** A lock, or its read lock. */
+    record OfLock(RedisLocks locks, String name, LeasedLock<?> lock) implements Needed {
 
         @Override
-        public LockHandle acquire() throws InterruptedException {
-            return locks.reentrantLock(name, options).acquire();
+        public Handle acquire() throws InterruptedException {
+            return lock.acquire();
         }
 
         @Override
-        public Optional<LockHandle> tryAcquire(Duration wait) throws InterruptedException {
-            return locks.reentrantLock(name, options).tryAcquire(wait);
+        public Optional<? extends Handle> tryAcquire(Duration wait) throws InterruptedException {
+            return lock.tryAcquire(wait);
         }
 
         @Override
@@ -63,12 +63,12 @@ interface Needed {
     record OfPool(Permits pool) implements Needed {
 
         @Override
-        public LockHandle acquire() throws InterruptedException {
+        public Handle acquire() throws InterruptedException {
             return pool.acquire();
         }
 
         @Override
-        public Optional<? extends LockHandle> tryAcquire(Duration wait) throws InterruptedException {
+        public Optional<? extends Handle> tryAcquire(Duration wait) throws InterruptedException {
             return pool.tryAcquire(wait);
         }
 

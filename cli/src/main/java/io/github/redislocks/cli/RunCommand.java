@@ -1,8 +1,10 @@
 package io.github.redislocks.cli;
 
+import io.github.redislocks.Handle;
 import io.github.redislocks.LockHandle;
 import io.github.redislocks.LockOptions;
 import io.github.redislocks.PermitHandle;
+import io.github.redislocks.ReadHandle;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.concurrent.Shown;
 import java.io.IOException;
@@ -41,6 +43,7 @@ import picocli.CommandLine.Spec;
             "  redis-locks run nightly-report -- ./report.sh --full",
             "  redis-locks run --wait 30s deploy -- make deploy",
             "  redis-locks run --if-busy skip --at-least 50s tick -- ./tick.sh",
+            "  redis-locks run --read prices -- ./report.sh",
             "  redis-locks run --permits 3 encoder -- ./encode.sh film.mkv"
         })
 final class RunCommand implements Callable<Integer> {
@@ -79,6 +82,13 @@ final class RunCommand implements Callable<Integer> {
                     "Hold one of N permits of the pool NAME instead of the lock, so that at most N commands run at a"
                             + " time. The command finds the number of its permit, from 0 to N - 1, in REDIS_LOCKS_PERMIT.")
     private Integer permits;
+
+    @Option(
+            names = "--read",
+            description =
+                    "Hold the read lock of NAME, together with others that read: no run without --read, and no program"
+                            + " that writes, has the lock meanwhile. REDIS_LOCKS_TOKEN is the token of the last writer.")
+    private boolean read;
 
     @Option(
             names = {"-w", "--wait"},
@@ -136,10 +146,8 @@ final class RunCommand implements Callable<Integer> {
         try (RedisLocks locks = open()) {
             Thread hook = new Thread(() -> onSignal(locks), "signal");
             Runtime.getRuntime().addShutdownHook(hook);
-            Needed needed = permits == null
-                    ? new Needed.OfLock(locks, name, LockOptions.defaults().lease(lease))
-                    : new Needed.OfPool(locks.permits(name, permits));
-            Optional<? extends LockHandle> held = acquire(locks, needed);
+            Needed needed = needed(locks);
+            Optional<? extends Handle> held = acquire(locks, needed);
             return held.isPresent() ? run(held.get()) : busy(needed);
         } catch (IllegalStateException | IllegalMonitorStateException e) {
             if (signalled) {
@@ -159,10 +167,11 @@ final class RunCommand implements Callable<Integer> {
                     "--lease is " + Times.show(lease)
                             + ", which is too short to end a command in a third of it: use 1s or" + " more");
         }
-        if (atLeast != null && permits != null) {
+        if ((atLeast == null ? 0 : 1) + (permits == null ? 0 : 1) + (read ? 1 : 0) > 1) {
             throw new ParameterException(
                     spec.commandLine(),
-                    "--at-least needs a lock, and --permits a pool, whose permits are held or free: use only one of them");
+                    "--at-least needs a lock for one command, --read a lock for many, and --permits a pool: use only one of"
+                            + " them");
         }
         if (atLeast != null && (atLeast.compareTo(LONGEST_KEPT) > 0 || server.isQuorum())) {
             throw new ParameterException(
@@ -186,12 +195,21 @@ final class RunCommand implements Callable<Integer> {
         }
     }
 
+    private Needed needed(RedisLocks locks) {
+        if (permits != null) {
+            return new Needed.OfPool(locks.permits(name, permits));
+        }
+        LockOptions options = LockOptions.defaults().lease(lease);
+        return new Needed.OfLock(
+                locks, name, read ? locks.readWriteLock(name, options).readLock() : locks.reentrantLock(name, options));
+    }
+
     private RedisLocks open() {
         // A lease of the client would also be the restartDelay of a quorum, which its clients have in common.
         return permits == null ? server.open() : server.builder().lease(lease).build();
     }
 
-    private Optional<? extends LockHandle> acquire(RedisLocks locks, Needed needed) throws InterruptedException {
+    private Optional<? extends Handle> acquire(RedisLocks locks, Needed needed) throws InterruptedException {
         boolean told = verbose || (!quiet && Terminal.isThere());
         WaitingLine line = told ? new WaitingLine(locks, name, needed, err()) : null;
         try {
@@ -223,10 +241,10 @@ final class RunCommand implements Callable<Integer> {
         return ExitCodes.BUSY;
     }
 
-    private int run(LockHandle held) throws InterruptedException {
+    private int run(Handle held) throws InterruptedException {
         Map<String, String> environment = new HashMap<>(Map.of(
                 "REDIS_LOCKS_NAME", name,
-                "REDIS_LOCKS_TOKEN", Long.toString(held.fencingToken()),
+                "REDIS_LOCKS_TOKEN", Long.toString(token(held)),
                 "REDIS_LOCKS_OWNER", held.owner()));
         if (held instanceof PermitHandle permit) {
             environment.put("REDIS_LOCKS_PERMIT", Integer.toString(permit.number()));
@@ -259,6 +277,10 @@ final class RunCommand implements Callable<Integer> {
         child.kill();
         held.release();
         return lost(kept ? " before the command had ended" : ": \"" + command.get(0) + "\" was ended");
+    }
+
+    private static long token(Handle held) {
+        return held instanceof ReadHandle reading ? reading.version() : ((LockHandle) held).fencingToken();
     }
 
     private int lost(String more) {

@@ -1,6 +1,6 @@
 package io.github.redislocks.cli;
 
-import io.github.redislocks.LockHandle;
+import io.github.redislocks.Handle;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -27,7 +27,7 @@ final class Supervision {
     private static final long LONGEST_TICK_MILLIS = 100;
     private static final int KILLS = 1_000;
 
-    private final LockHandle held;
+    private final Handle held;
     private final Duration lease;
     private final CompletableFuture<?> lost;
     private final long tickMillis;
@@ -37,11 +37,11 @@ final class Supervision {
      * Make this object before the command starts: the constructor opens the subscription by which the client learns of
      * losses.
      */
-    Supervision(LockHandle held, Duration lease) {
+    Supervision(Handle held, Duration lease) {
         this(held, lease, Math.max(SHORTEST_TICK_MILLIS, Math.min(LONGEST_TICK_MILLIS, lease.toMillis() / 50)));
     }
 
-    Supervision(LockHandle held, Duration lease, long tickMillis) {
+    Supervision(Handle held, Duration lease, long tickMillis) {
         this.held = held;
         this.lease = lease;
         this.lost = held.lost().toCompletableFuture();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.jr.ob.JSON;
+import io.github.redislocks.FencedLock;
 import io.github.redislocks.PermitHandle;
 import io.github.redislocks.Permits;
 import io.github.redislocks.RedisLocks;
@@ -11,6 +12,7 @@ import io.github.redislocks.fixture.OwnServer;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -21,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** Pools of permits on the command line: a command that runs under a permit, and what is shown of a pool. */
+/** Commands that run under a permit or a read lock, and what the command line shows of a pool. */
 @Timeout(240)
 class PoolCommandsTest {
 
@@ -106,7 +108,44 @@ class PoolCommandsTest {
     void atLeast_ofAPermit_isRefused() {
         Cli refused = Cli.run(server.uri(), "run", "--permits=2", "--at-least=5s", "encoder", "--", "true");
         assertThat(refused.exitCode()).isEqualTo(2);
-        assertThat(refused.err()).contains("--at-least needs a lock");
+        assertThat(refused.err()).contains("--at-least needs a lock", "use only one of them");
+        assertThat(Cli.run(server.uri(), "run", "--permits=2", "--read", "x", "--", "true")
+                        .err())
+                .contains("use only one of them");
+    }
+
+    @Test
+    void commandThatReads_runsBesideOtherReaders_andKeepsWritersOut() throws Exception {
+        FencedLock writer = locks.reentrantLock("prices");
+        writer.lock();
+        long version = writer.fencingToken();
+        Cli busy = Cli.run(server.uri(), "run", "--read", "--if-busy=fail", "prices", "--", "true");
+        assertThat(busy.exitCode()).isEqualTo(75);
+        assertThat(busy.err()).contains("\"prices\" is busy: held by thread");
+        writer.unlock();
+        String script = "echo $REDIS_LOCKS_TOKEN; while [ ! -e " + folder + "/go ]; do sleep 0.01; done; exit 7";
+        try (CliJvm run = CliJvm.start(folder, server.uri(), "run", "--read", "prices", "--", "sh", "-c", script)) {
+            assertThat(run.awaitLines(1)).containsExactly(Long.toString(version));
+            assertThat(locks.readWriteLock("prices").readLock().tryLock()).isTrue();
+            locks.readWriteLock("prices").readLock().unlock();
+            assertThat(Cli.run(server.uri(), "run", "--if-busy=fail", "prices", "--", "true")
+                            .exitCode())
+                    .isEqualTo(75);
+            Files.createFile(folder.resolve("go"));
+            assertThat(run.await()).isEqualTo(7);
+        }
+        assertThat(writer.tryLock(Duration.ofSeconds(10))).isTrue();
+    }
+
+    @Test
+    void readLock_thatIsForcedOpen_endsTheCommand() throws Exception {
+        try (CliJvm run = CliJvm.start(
+                folder, server.uri(), "run", "--read", "prices", "--", "sh", "-c", "echo on; exec sleep 300")) {
+            run.awaitLines(1);
+            assertThat(locks.reentrantLock("prices").forceUnlock()).isTrue();
+            assertThat(run.await()).isEqualTo(76);
+            assertThat(run.err()).contains("the lock \"prices\" was lost");
+        }
     }
 
     @Test

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.LockHandle;
-import io.github.redislocks.LockOptions;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.fixture.OwnServer;
 import java.io.PrintWriter;
@@ -95,7 +94,7 @@ class UnlockTest {
         LockHandle held = locks.reentrantLock(odd).acquire();
         told.append(Cli.run(server.uri(), "run", "--if-busy=fail", odd, "--", "true")
                 .err());
-        WaitingLine line = new WaitingLine(locks, odd, new Needed.OfLock(locks, odd, LockOptions.defaults()), out);
+        WaitingLine line = new WaitingLine(locks, odd, new Needed.OfLock(locks, odd, locks.reentrantLock(odd)), out);
         await().until(() -> told.toString().contains("waiting for"));
         line.close();
         assertThat(new CommandLine(unlock).setOut(out).execute("--url=" + server.uri(), "--force", odd))
