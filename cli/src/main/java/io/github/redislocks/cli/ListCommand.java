@@ -42,9 +42,9 @@ final class ListCommand extends CliCommand {
         if (json) {
             // Use forEach() of the stream: an iterator would read all keys of a server before the first line.
             locks.list(pattern).takeWhile(next -> !isUnread(out)).forEach(lock -> out.println(Json.of(fields(lock))));
-            pools(locks)
-                    .forEach(pool ->
-                            out.println(Json.of(Map.of("pool", pool.name(), "permits", InspectCommand.fields(pool)))));
+            List<PermitsInspection> pools = isUnread(out) ? List.of() : pools(locks);
+            pools.forEach(
+                    pool -> out.println(Json.of(Map.of("pool", pool.name(), "permits", InspectCommand.fields(pool)))));
             return ExitCodes.OK;
         }
         List<LockSummary> all = locks.list(pattern)
