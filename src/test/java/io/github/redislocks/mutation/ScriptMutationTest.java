@@ -25,8 +25,9 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Breaks the scripts in one place at a time and runs their fast tests: at least 80 % of the changes must be noticed.
- * The ordinary build tries one in 32, always the same ones; all with {@code -Dmutation.all=true}. {@code spared.txt} names those that
- * no test can notice, or none of these, each with the reason.
+ * The ordinary build tries one in 32, always the same ones; all with {@code -Dmutation.all=true}, all of some files
+ * with {@code -Dmutation.scripts=share.*}. {@code spared.txt} names those that no test can notice, or none of these,
+ * each with the reason.
  */
 @Tag("once")
 @Tag("long")
@@ -34,7 +35,8 @@ class ScriptMutationTest {
 
     private static final int BAR_PERCENT = 80;
     private static final int ONE_OF = 32;
-    private static final boolean ALL = Boolean.getBoolean("mutation.all");
+    private static final String SCRIPTS = System.getProperty("mutation.scripts", "");
+    private static final boolean ALL = Boolean.getBoolean("mutation.all") || !SCRIPTS.isEmpty();
     private static final String REASON = " # ";
 
     private final ScriptFiles files = ScriptFiles.read();
@@ -60,6 +62,7 @@ class ScriptMutationTest {
     void brokenScripts_areNoticed() throws IOException {
         Map<String, String> spared = spared();
         List<Mutant> mutants = files.mutants().stream()
+                .filter(mutant -> SCRIPTS.isEmpty() || mutant.file().matches(SCRIPTS))
                 .filter(mutant -> ALL || Math.floorMod(mutant.name().hashCode(), ONE_OF) == 0)
                 .toList();
         List<String> report = new ArrayList<>();
@@ -93,7 +96,7 @@ class ScriptMutationTest {
         assertThat(needless)
                 .as("changes in spared.txt that are noticed after all: remove them there")
                 .isEmpty();
-        if (ALL) {
+        if (ALL && SCRIPTS.isEmpty()) {
             Set<String> gone = new LinkedHashSet<>(spared.keySet());
             mutants.forEach(mutant -> gone.remove(mutant.name()));
             assertThat(gone).as("changes in spared.txt that do not exist").isEmpty();

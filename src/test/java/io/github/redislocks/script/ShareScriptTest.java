@@ -129,7 +129,7 @@ class ShareScriptTest {
 
     private static void isGranted(Reply reply, boolean recalled) {
         assertThat(reply.code()).isEqualTo("OK");
-        assertThat(reply.number(3)).as("recalled").isEqualTo(recalled ? 1 : 0);
+        assertThat(reply.values().get(3)).as("recalled").isEqualTo(recalled ? 1L : 0L);
     }
 
     @Test
@@ -140,6 +140,7 @@ class ShareScriptTest {
         pass(1);
         assertThat(share("b", 1).values()).containsExactly(START, 0L, START + 1_000, 0L);
         assertThat(holder()).isEqualTo("readers");
+        assertThat(field("holds")).isEqualTo("0");
         assertThat(fence()).isEqualTo(START + "-");
         assertThat(take("w:1", 1).code()).isEqualTo("LINE");
         assertThat(redis.hash(keys.lock())).containsKeys("s:a", "s:b").doesNotContainKeys("waited", "lost");
@@ -248,9 +249,64 @@ class ShareScriptTest {
         leave("x:1", 1);
         assertThat(holder()).isEqualTo("w:1");
         assertThat(heard()).isEmpty();
-        unshare("a", 1);
+        assertThat(unshare("a", 1).code()).isEqualTo("DONE");
         assertThat(holder()).isEqualTo("w:1");
         assertThat(redis.hash(keys.shares())).isEmpty();
+    }
+
+    @Test
+    void leave_ofTheOnlyWriterInLine_tellsReadersOnceThatTheyMayOpenTheirShares() {
+        share("a", 3);
+        acquire("w:1", 1);
+        listen("a");
+        leave("w:1", 1);
+        assertThat(heard()).containsExactly("3 0 " + START);
+        leave("w:1", 1);
+        assertThat(heard()).isEmpty();
+    }
+
+    @Test
+    void leave_ofAWriter_letsInSharesThatReadAfterALostWriter() {
+        take("w:1", 1);
+        pass(LEASE + 1);
+        share("a", 1);
+        acquire("x:1", 1);
+        share("b", 1);
+        listen("b");
+        leave("x:1", 1);
+        assertThat(heard()).hasSize(1).allMatch(message -> message.endsWith(" 0 1"));
+    }
+
+    @Test
+    void leave_ofTheLastWriterInLineForAFreeLock_letsSharesIn() {
+        share("a", 1);
+        acquire("w:1", 1);
+        acquire("x:1", 1);
+        share("b", 1);
+        unshare("a", 1);
+        assertThat(holder()).as("nobody was told").isNull();
+        listen("b");
+        leave("x:1", 1);
+        assertThat(heard()).as("another writer is in line").isEmpty();
+        leave("w:1", 1);
+        assertThat(heard()).hasSize(1).allMatch(message -> message.startsWith("1 share "));
+        assertThat(holder()).isEqualTo("readers");
+    }
+
+    @Test
+    void endOfOneOfTwoShares_letsInWhoWaitsBehindAWriterThatDied() {
+        take("v:1", 1);
+        pass(LEASE + 1);
+        share("a", 1);
+        share("b", 1);
+        acquire("w:1", 1);
+        pass(1_000);
+        share("c", 1);
+        pass(CLAIM - 500);
+        listen("c");
+        unshare("a", 1);
+        assertThat(heard()).hasSize(1).allMatch(message -> message.endsWith(" 0 1"));
+        assertThat(field("waited")).isNull();
     }
 
     @Test
@@ -299,6 +355,133 @@ class ShareScriptTest {
         assertThat(holder()).isEqualTo("w:1");
         share("a", 10);
         assertThat(redis.hash(keys.shares()).get("a")).startsWith("10 ");
+    }
+
+    @Test
+    void share_ofALaterAttempt_whileOthersRead_endsItsOwnOnly() {
+        share("a", 1);
+        share("b", 1);
+        acquire("w:1", 1);
+        listen("w");
+        assertThat(share("a", 2).code()).isEqualTo("QUEUED");
+        assertThat(holder()).isEqualTo("readers");
+        assertThat(redis.hash(keys.lock())).containsKey("s:b").doesNotContainKey("s:a");
+    }
+
+    @Test
+    void share_ofALaterAttempt_saysWhetherTheLastWriterWasLost() {
+        share("a", 1);
+        assertThat(share("a", 2).number(1)).isZero();
+        unshare("a", 2);
+        take("w:1", 1);
+        acquire("w:1", 1);
+        pass(LEASE + 1);
+        share("a", 3);
+        assertThat(share("a", 4).values().get(1)).isEqualTo(1L);
+    }
+
+    @Test
+    void share_ofALaterAttempt_letsInWhoWaitsBehindAWriterThatDied() {
+        share("a", 1);
+        acquire("w:1", 1);
+        pass(1_000);
+        share("b", 1);
+        pass(CLAIM - 500);
+        listen("b");
+        isGranted(share("a", 2), false);
+        assertThat(heard()).hasSize(1).allMatch(message -> message.endsWith(" 0 0"));
+    }
+
+    @Test
+    void share_thatIsAskedForAgain_lastsForAnotherLease() {
+        share("a", 1);
+        pass(20_000);
+        share("a", 1);
+        pass(20_000);
+        assertThat(renew("a", 1).code()).isEqualTo("OK");
+    }
+
+    @Test
+    void shareOfAFreeLock_letsInAllThatWait() {
+        take("w:1", 1);
+        share("a", 1);
+        release("w:1", 1);
+        listen("a");
+        isGranted(share("b", 1), false);
+        assertThat(heard()).hasSize(1).allMatch(message -> message.endsWith(" 0 0"));
+    }
+
+    @Test
+    void shareOfALockThatWasLost_letsInAllThatWait_andTellsThem() {
+        take("w:1", 1);
+        pass(LEASE - 1_000);
+        share("a", 1);
+        pass(1_001);
+        listen("a");
+        assertThat(share("b", 1).number(1)).isEqualTo(1);
+        assertThat(heard()).hasSize(1).allMatch(message -> message.endsWith(" 0 1"));
+    }
+
+    /** A writer in line does not hear that the last reader has left, so the lock is free. */
+    private void freeTheLockThoughAWriterWaits() {
+        share("a", 1);
+        acquire("w:1", 1);
+        unshare("a", 1);
+        assertThat(holder()).isNull();
+    }
+
+    @Test
+    void shareOfAFreeLock_behindAWriterThatListens_waits() {
+        freeTheLockThoughAWriterWaits();
+        listen("w");
+        assertThat(share("b", 1).code()).isEqualTo("QUEUED");
+        assertThat(holder()).isEqualTo("w:1");
+    }
+
+    @Test
+    void shareOfAFreeLock_behindAWriterOfWhomNobodyHears_getsItsWholeLease() {
+        freeTheLockThoughAWriterWaits();
+        isGranted(share("b", 1), true);
+        assertThat(field("s:b")).isEqualTo("1 " + (START + LEASE * 1_000));
+    }
+
+    @Test
+    void shareWhoseClientDied_isLetInByNobody_andItsPlaceIsRemoved() {
+        take("w:1", 1);
+        share("a", 1);
+        pass(CLAIM + 1);
+        share("b", 1);
+        listen("a", "b");
+        release("w:1", 1);
+        assertThat(heard()).hasSize(1);
+        assertThat(redis.hash(keys.shares())).isEmpty();
+    }
+
+    @Test
+    void placeOfAShare_andAReadPhase_expire() {
+        take("w:1", 1);
+        share("a", 1);
+        pass(LEASE + 1);
+        assertThat(redis.hash(keys.shares())).isEmpty();
+        share("b", 1);
+        pass(LEASE + 1);
+        assertThat(acquire("x:1", 1).code()).isEqualTo("OK");
+    }
+
+    @Test
+    void share_inTheLastMomentOfAWriterInLine_waits() {
+        share("a", 1);
+        acquire("w:1", 1);
+        pass(CLAIM);
+        assertThat(share("b", 1).code()).isEqualTo("QUEUED");
+    }
+
+    @Test
+    void tryToRead_thatDoesNotAsk_sendsNothingToTheClientThatKeepsTheLock() {
+        take("w:r1", 1);
+        listen("w");
+        tryShare("a", 5);
+        assertThat(heard()).isEmpty();
     }
 
     @Test
@@ -360,6 +543,17 @@ class ShareScriptTest {
         assertThat(holder()).as("the last moment").isEqualTo("readers");
         pass(1);
         assertThat(heartbeat("w:1", 1).code()).as("a has died").isEqualTo("GRANTED");
+    }
+
+    @Test
+    void shareWhoseClientDied_isRemovedWhenAnotherEnds() {
+        share("a", 1);
+        pass(20_000);
+        share("b", 1);
+        share("c", 1);
+        pass(10_001);
+        unshare("c", 1);
+        assertThat(redis.hash(keys.lock())).containsKey("s:b").doesNotContainKeys("s:a", "s:c");
     }
 
     @Test
@@ -426,6 +620,7 @@ class ShareScriptTest {
         assertThat(heard()).hasSize(1).allMatch(message -> message.endsWith(" 1 1"));
         unshare("a", 1);
         assertThat(holder()).as("then the writer").isEqualTo("x:1");
+        assertThat(field("holds")).isEqualTo("1");
         assertThat(field("lost")).isEqualTo("1");
     }
 
@@ -444,6 +639,7 @@ class ShareScriptTest {
     void afterAKeptLock_aShareGoesInBeforeAWriter() {
         awaitEndOfAKeptLock();
         isGranted(share("a", 1), true);
+        assertThat(field("s:a")).isEqualTo("1 " + (START + 1_001_000 + LEASE * 1_000));
     }
 
     @Test
@@ -510,7 +706,8 @@ class ShareScriptTest {
     void unshare_saysForHowLongARequestMayStillRun() {
         share("a", 1);
         assertThat(run("unshare", "a", "1", "" + (START + 7_000)).values()).containsExactly(8L);
-        assertThat(run("unshare", "a", "1", "" + (START - 1)).values()).containsExactly(0L);
+        assertThat(run("unshare", "a", "1", "" + START).values()).containsExactly(1L);
+        assertThat(run("unshare", "a", "1", "" + (START - 5_000)).values()).containsExactly(0L);
     }
 
     @Test
@@ -538,6 +735,26 @@ class ShareScriptTest {
         listen("x");
         unshare("w", 2);
         assertThat(holder()).isEqualTo("x:1");
+    }
+
+    @Test
+    void downgrade_ofAnotherHold_orByALateCopyForAnotherShare_isGone() {
+        take("w:1", 5);
+        assertThat(downgrade("w:1", 4, "w", 6).code()).as("an earlier attempt").isEqualTo("GONE");
+        assertThat(downgrade("w:2", 5, "w", 6).code()).as("another owner").isEqualTo("GONE");
+        assertThat(holder()).isEqualTo("w:1");
+        pass(1);
+        assertThat(downgrade("w:1", 5, "w", 6).now()).isEqualTo(START + 1_000);
+        assertThat(downgrade("w:1", 5, "w", 7).code()).as("another share").isEqualTo("GONE");
+        assertThat(field("s:w")).startsWith("6 ");
+    }
+
+    @Test
+    void downgrade_behindWhichAWriterDied_isNotRecalled() {
+        take("w:1", 1);
+        acquire("x:1", 1);
+        pass(CLAIM + 1);
+        isGranted(downgrade("w:1", 1, "w", 2), false);
     }
 
     @Test
@@ -634,8 +851,9 @@ class ShareScriptTest {
 
     @Test
     void version_isThatOfTheLastWriter_andZeroWhileOneWrites() {
-        assertThat(run("version").number(0)).isEqualTo(START);
-        assertThat(fence()).isEqualTo(START + "+");
+        pass(1);
+        assertThat(run("version").values()).containsExactly(START + 1_000, 0L, START + 1_000);
+        assertThat(fence()).isEqualTo((START + 1_000) + "+");
         pass(1);
         long token = take("w:1", 1).number(0);
         assertThat(run("version").number(0)).isZero();
@@ -643,6 +861,10 @@ class ShareScriptTest {
         assertThat(run("version").number(0)).isEqualTo(token);
         share("a", 1);
         assertThat(run("version").number(0)).isEqualTo(token);
+        unshare("a", 1);
+        long last = take("w:1", 2).number(0);
+        run("release_after", "w:1", "2", "1000");
+        assertThat(run("version").number(0)).as("kept by nobody").isEqualTo(last);
     }
 
     @Test
@@ -650,8 +872,11 @@ class ShareScriptTest {
         share("a", 1);
         pass(20_000);
         share("b", 1);
-        pass(10_001);
-        Reply reply = run(List.of(keys.lock(), keys.queue(), keys.conditions()), "inspect", "10");
+        List<String> some = List.of(keys.lock(), keys.queue(), keys.conditions());
+        pass(10_000);
+        assertThat(run(some, "inspect", "10").number(1)).as("the last moment").isEqualTo(2);
+        pass(1);
+        Reply reply = run(some, "inspect", "10");
         assertThat(reply.code()).isEqualTo("SHARED");
         assertThat(reply.values().subList(0, 3)).containsExactly("readers", 1L, START);
     }
@@ -672,15 +897,32 @@ class ShareScriptTest {
     }
 
     @Test
-    void renewal_keepsTheVersionAliveAsLongAsSomebodyReads() {
+    void renewal_keepsTheVersionsAliveAsLongAsSomebodyReads() {
+        LockKeys other = LockKeys.of("p", "other");
         share("a", 1);
-        for (int hour = 0; hour < 60; hour++) {
-            for (int i = 0; i < 180; i++) {
-                pass(20_000);
-                assertThat(renew("a", 1).code()).isEqualTo("OK");
-            }
+        run(other.all(), "share", "a", "2", "30000", FOR_EVER, "4500", "0");
+        List<String> both = List.of(keys.lock(), keys.fence(), other.lock(), other.fence());
+        for (int hours = 0; hours < 60; hours += 4) {
+            assertThat(run(both, "renew_shares", "a", "14400001", "1", "2").code())
+                    .isEqualTo("OK");
+            pass(14_400_000);
             assertThat(fence()).isNotNull();
+            assertThat(redis.string(other.fence())).isNotNull();
         }
+        run(both, "renew_shares", "a", "200000000", "1", "2");
+        pass(199_999_999);
+        assertThat(fence()).isNotNull();
+    }
+
+    @Test
+    void renewal_besideAKeyOfAnotherType_renewsTheOthers() {
+        share("a", 1);
+        pass(1);
+        List<String> some = List.of(keys.fence(), keys.fence(), keys.lock(), keys.fence());
+        Reply reply = run(some, "renew_shares", "a", "" + LEASE, "1", "1");
+        assertThat(reply.code()).isEqualTo("GONE");
+        assertThat(reply.values()).containsExactly(0L);
+        assertThat(field("s:a")).isEqualTo("1 " + (START + 1_000 + LEASE * 1_000));
     }
 
     @Test

@@ -18,9 +18,9 @@ if held[1] == ARGV[1] and held[2] == ARGV[2] then
     redis.call('del', lock)
     redis.call('hdel', shares, client)
     writer_waits()
-    join(client, attempt, lease, version, 0)
+    join(client, attempt, lease, version)
     let_in(version, 0)
-elseif held[1] ~= READERS or lasting(held[4]) ~= attempt then
+elseif lasting(held[4]) ~= attempt then
     return {'GONE'}
 end
 held = redis.call('hmget', lock, 'token', 'waited')

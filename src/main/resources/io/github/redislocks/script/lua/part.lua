@@ -7,7 +7,7 @@ local function part(leaver)
     local fields = redis.call('hgetall', KEYS[1])
     for i = 1, #fields, 2 do
         local client = string.match(fields[i], '^s:(.*)$')
-        local _, deadline = lasting(client and fields[i + 1])
+        local _, deadline = lasting(fields[i + 1])
         if client == leaver or (client and not deadline) then
             redis.call('hdel', KEYS[1], fields[i])
         elseif deadline then

@@ -22,7 +22,7 @@ end
 
 local mine = 's:' .. client
 local held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost', 'waited', mine)
-local has = held[1] == READERS and lasting(held[6])
+local has = lasting(held[6])
 local placed = lasting(redis.call('hget', shares, client))
 -- Read-write locks need the right to HGETALL, which other locks do not need. This call comes before the first write, so
 -- that a user without the right is refused before anything has changed.
@@ -32,7 +32,7 @@ if (has or 0) > attempt or (placed or 0) > attempt then
 end
 
 local function granted()
-    held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost', 'waited', mine)
+    held = redis.call('hmget', lock, 'owner', 'attempt', 'token', 'lost', 'waited')
     return {'OK', tonumber(held[3]), held[4] and 1 or 0, now, held[5] and 1 or 0}
 end
 

@@ -3,6 +3,7 @@
 -- While clients read, the hash of the lock has the owner readers, token (the token of the last writer: the version of what
 -- they read), attempt (the number of this read phase), lost if the last writer was lost, waited if a writer is in line,
 -- and of each client a field s:<client>, its share: 'attempt deadline(µs)'. The hash lasts as long as the last share.
+-- No other owner's hash has such a field.
 --
 -- shares   hash    of each client whose share waits: client -> 'attempt deadline(µs) claim(ms) echo'; the echo is the time
 --                  of the request by the client's own clock, by which the client dates a grant
@@ -59,8 +60,7 @@ local function stand(client, attempt, claim, echo)
     local text = string.format('%.0f %.0f %.0f ', attempt, now + claim * 1000, claim) .. echo
     redis.call('hset', shares, client, text)
     redis.call('pexpire', shares, LINE)
-    local owner = redis.call('hget', lock, 'owner')
-    if owner and owner ~= READERS then
+    if redis.call('exists', lock) == 1 then
         redis.call('hset', lock, 'waited', 'shares')
     end
 end
@@ -110,7 +110,7 @@ end
 -- else leaves it free.
 local function writers_turn(version, lost, asker, lease)
     local last = lost == 1 and version or version .. '+'
-    if grant(last, '', '') or let_in(version, lost, asker, lease) then
+    if grant(last, '') or let_in(version, lost, asker, lease) then
         return {'GRANTED'}
     end
     return {'FREED', remember(last)}

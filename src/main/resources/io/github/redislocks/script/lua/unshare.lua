@@ -13,15 +13,14 @@ local now = time[1] * 1000000 + time[2]
 --@include shares
 --@include part
 
-local mine = 's:' .. client
-local held = redis.call('hmget', lock, 'owner', 'token', 'lost', mine)
-local has = held[1] == READERS and lasting(held[4]) == attempt
+local held = redis.call('hmget', lock, 'token', 'lost', 's:' .. client)
+local has = lasting(held[3]) == attempt
 local placed = lasting(redis.call('hget', shares, client)) == attempt
 if placed then
     redis.call('hdel', shares, client)
 end
 if has then
-    local version, lost = held[2], held[3] and 1 or 0
+    local version, lost = held[1], held[2] and 1 or 0
     if not part(client) then
         writers_turn(version, lost)
     elseif not writer_waits() then
