@@ -140,7 +140,10 @@ final class Arena implements AutoCloseable {
     }
 
     private static Set<String> left(Jedis jedis) {
-        return jedis.keys("*").stream().filter(key -> !key.endsWith(":fence")).collect(Collectors.toSet());
+        // The size of the pool stays.
+        return jedis.keys("*").stream()
+                .filter(key -> !key.endsWith(":fence") && !key.endsWith(":permits"))
+                .collect(Collectors.toSet());
     }
 
     @Override

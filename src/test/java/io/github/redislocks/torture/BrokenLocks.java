@@ -2,6 +2,10 @@ package io.github.redislocks.torture;
 
 import io.github.redislocks.LockLost;
 import io.github.redislocks.MultiLockHandle;
+import io.github.redislocks.PermitHandle;
+import io.github.redislocks.Permits;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -12,6 +16,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.UnaryOperator;
 
 /** Locks that are wrong, each in one way, so that the checker can be seen to catch it. */
 record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<String, Counted> locals)
@@ -38,7 +43,7 @@ record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<Strin
     public TestLock lock(String name, boolean fair) {
         TestLock right = library.lock(name, fair);
         return switch (brand) {
-            case LIBRARY, PARTIAL -> right;
+            case LIBRARY, PARTIAL, LENIENT -> right;
             case LOCAL -> new Local(locals.computeIfAbsent(name, any -> new Counted()));
             default -> new Wrong(right, brand);
         };
@@ -57,6 +62,54 @@ record BrokenLocks(TestLocks library, TestLocks.Brand brand, ConcurrentMap<Strin
     @Override
     public Optional<MultiLockHandle> tryAcquireAll(List<String> names, Duration wait) throws InterruptedException {
         return library.tryAcquireAll(names.subList(0, 1), wait).map(first -> new Partial(first, names));
+    }
+
+    @Override
+    public boolean hasShared() {
+        return brand == TestLocks.Brand.LENIENT;
+    }
+
+    @Override
+    public TestLock writeLock(String name) {
+        return library.writeLock(name);
+    }
+
+    @Override
+    public TestLock readLock(String name) {
+        return new Local(locals.computeIfAbsent(name + Thread.currentThread().getName(), any -> new Counted()));
+    }
+
+    @Override
+    public long stamp(String name) {
+        return library.stamp(name);
+    }
+
+    @Override
+    public boolean validate(String name, long stamp) {
+        return true;
+    }
+
+    @Override
+    public Permits permits(String name, int size) {
+        Permits right = library.permits(name, size);
+        return replacing(
+                Permits.class,
+                right,
+                result -> result instanceof PermitHandle handle
+                        ? replacing(PermitHandle.class, handle, value -> value instanceof List ? List.of(0) : value)
+                        : result);
+    }
+
+    /** The same object with its results replaced. */
+    private static <T> T replacing(Class<T> type, T right, UnaryOperator<Object> result) {
+        Object proxy = Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (any, method, args) -> {
+            try {
+                return result.apply(method.invoke(right, args));
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        });
+        return type.cast(proxy);
     }
 
     @Override

@@ -100,6 +100,13 @@ class BrokenLocksTest {
     }
 
     @Test
+    void readersThatDoNotLock_andPermitsOfOneNumber_areFound() throws InterruptedException {
+        Predicate<Report> found = violation("overlap on permits 0").and(report -> report.torn > 0);
+        Report report = run(TestLocks.Brand.LENIENT, Fault.NOTHING, found);
+        assertThat(report).matches(found, "one permit twice, and torn reads");
+    }
+
+    @Test
     void lockThatHidesLosses_hasTwoHoldersWhenOneWasPaused() throws InterruptedException {
         Report report = run(TestLocks.Brand.SILENT, Fault.PAUSE_WORKER, any -> any.overlaps > 0);
         assertThat(report.overlaps).isPositive();

@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Reads a history and says what was wrong in it. Pure: it knows the logs and nothing else. What is about locks and the
@@ -35,7 +36,9 @@ final class Checker {
         Checker checker = new Checker(history, report);
         report.acquisitions = history.holds.size();
         checker.overlaps();
+        checker.numbers();
         Updates.check(history, report);
+        Readings.check(history, report);
         checker.tokens();
         Trace.check(history, report);
         checker.losses();
@@ -50,32 +53,77 @@ final class Checker {
                 .collect(Collectors.groupingBy(hold -> hold.in.lock(), TreeMap::new, Collectors.toList()));
     }
 
+    /** Of some holds, the one that was believed in for longest, and the one whose thread was inside for longest. */
+    private static final class Longest {
+        History.Hold believed;
+        History.Hold inside;
+
+        void add(History.Hold hold) {
+            believed = believed == null || hold.believedNanos > believed.believedNanos ? hold : believed;
+            inside = inside == null || hold.leftNanos() > inside.leftNanos() ? hold : inside;
+        }
+    }
+
     /** Two that the library called holders at one time; and apart from them, one that was inside without being it. */
     private void overlaps() {
-        byLock().values().forEach(holds -> {
-            History.Hold longest = null;
-            History.Hold lastInside = null;
+        Map<String, List<History.Hold>> byThing = new TreeMap<>();
+        byLock().values().stream()
+                .flatMap(List::stream)
+                .forEach(hold -> hold.things()
+                        .forEach(thing -> byThing.computeIfAbsent(thing, any -> new ArrayList<>())
+                                .add(hold)));
+        byThing.forEach((thing, holds) -> {
+            Longest readers = new Longest();
+            Longest others = new Longest();
             for (History.Hold hold : holds) {
-                if (longest != null && hold.in.nanos() < longest.believedNanos) {
-                    if (history.dataLostBetween(longest, hold)) {
-                        report.overlapsByDataLoss++;
-                    } else {
-                        report.overlaps++;
-                        report.violation(
-                                hold.in.nanos(),
-                                "overlap on %s: %s entered, %s was still holder %.1f ms later",
-                                hold.in.lock(),
-                                hold.in.actor(),
-                                longest.in.actor(),
-                                (longest.believedNanos - hold.in.nanos()) / 1e6);
-                    }
-                } else if (lastInside != null && hold.in.nanos() < lastInside.leftNanos()) {
-                    report.lateLeavers++;
+                overlap(thing, others, hold);
+                if (!hold.isRead()) {
+                    overlap(thing, readers, hold);
                 }
-                longest = longest == null || hold.believedNanos > longest.believedNanos ? hold : longest;
-                lastInside = lastInside == null || hold.leftNanos() > lastInside.leftNanos() ? hold : lastInside;
+                (hold.isRead() ? readers : others).add(hold);
             }
         });
+    }
+
+    private void overlap(String thing, Longest earlier, History.Hold hold) {
+        History.Hold longest = earlier.believed;
+        if (longest == null || isSameThread(longest, hold)) {
+            return;
+        }
+        if (hold.in.nanos() < longest.believedNanos) {
+            if (history.dataLostBetween(longest, hold)) {
+                report.overlapsByDataLoss++;
+            } else {
+                report.overlaps++;
+                report.violation(
+                        hold.in.nanos(),
+                        "overlap on %s: %s entered, %s was still holder %.1f ms later",
+                        thing,
+                        hold.in.actor(),
+                        longest.in.actor(),
+                        (longest.believedNanos - hold.in.nanos()) / 1e6);
+            }
+        } else if (hold.in.nanos() < earlier.inside.leftNanos()) {
+            report.lateLeavers++;
+        }
+    }
+
+    /** A thread reads inside its own write hold, which it ends first. */
+    private static boolean isSameThread(History.Hold one, History.Hold other) {
+        return SeveralHammer.thread(one.in.actor()).equals(SeveralHammer.thread(other.in.actor()));
+    }
+
+    /** A permit has a number of the pool. */
+    private void numbers() {
+        Set<String> all = IntStream.range(0, PermitUsers.SIZE)
+                .mapToObj(number -> " " + number)
+                .collect(Collectors.toSet());
+        history.holds.stream()
+                .filter(hold -> hold.hasPermits()
+                        && !hold.things().stream()
+                                .allMatch(thing -> all.contains(
+                                        thing.substring(hold.in.lock().length()))))
+                .forEach(hold -> report.violation(hold.in.nanos(), "no such permit: %s", hold.in));
     }
 
     /** A token is greater than those of all holds that had begun before this one was asked for. */
@@ -91,10 +139,11 @@ final class Checker {
                     History.Hold earlier = holds.get(entered++);
                     greatest = greatest == null || earlier.in.number() > greatest.in.number() ? earlier : greatest;
                 }
-                History.Hold same = seen.put(hold.in.number(), hold);
-                History.Hold before =
-                        same == null && greatest != null && hold.in.number() <= greatest.in.number() ? greatest : same;
-                if (before != null && (before == same || !isForgotten(hold))) {
+                History.Hold same = hold.isRead() ? null : seen.put(hold.in.number(), hold);
+                // A reader has the token of the last writer.
+                long least = greatest == null ? Long.MIN_VALUE : greatest.in.number() + (hold.isRead() ? 0 : 1);
+                History.Hold before = same == null && hold.in.number() < least ? greatest : same;
+                if (before != null && (before == same || !isForgotten(before, hold))) {
                     report.badTokens++;
                     report.violation(
                             hold.in.nanos(),
@@ -109,8 +158,14 @@ final class Checker {
         });
     }
 
-    /** Whether it is of a client that kept the lock while the server forgot it, and had not been told. */
-    private boolean isForgotten(History.Hold hold) {
+    /**
+     * Whether it is of a client that kept the lock while the server forgot it, and had not been told. To a reader the
+     * server gives the token of the last writer that it has not forgotten.
+     */
+    private boolean isForgotten(History.Hold before, History.Hold hold) {
+        if (hold.isRead()) {
+            return history.dataLostBetween(before, hold);
+        }
         return hold.first != hold && history.dataLostBetween(hold.leaseBegunNanos(), hold.in.nanos());
     }
 

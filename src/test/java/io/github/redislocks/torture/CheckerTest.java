@@ -53,6 +53,123 @@ class CheckerTest {
         assertThat(check().overlaps).isEqualTo(1);
     }
 
+    /** A hold of the actor from one time to another, whose text says what kind of hold it is. */
+    private void hold(String actor, String text, long token, long in, long out) {
+        hold(actor, token, in, out);
+        events.replaceAll(event -> event.actor().equals(actor) && event.kind() == Kind.IN
+                ? new Event(event.nanos(), actor, Kind.IN, event.lock(), event.number(), text)
+                : event);
+    }
+
+    @Test
+    void readersThatOverlap_areFine() {
+        hold("w/t0", 5, 0, 5);
+        hold("a/t0.read", Event.READ, 5, 6, 20);
+        hold("b/t0.read", Event.READ, 5, 7, 10);
+        hold("w/t1", 6, 21, 25);
+        Report report = check();
+        assertThat(report.violations()).isEmpty();
+        assertThat(report.lateLeavers).isZero();
+    }
+
+    @Test
+    void readerOverAWriter_isFound_whoeverEntersFirst() {
+        hold("w/t0", 5, 0, 10);
+        hold("a/t0.read", Event.READ, 5, 9, 20);
+        assertThat(check().overlaps).as("the reader enters").isEqualTo(1);
+
+        events.clear();
+        hold("a/t0.read", Event.READ, 5, 0, 20);
+        hold("b/t0.read", Event.READ, 5, 1, 8);
+        hold("w/t0", 6, 9, 10);
+        assertThat(check().overlaps).as("the writer enters").isEqualTo(1);
+    }
+
+    @Test
+    void writerThatReadsInsideItsHold_isNoOverlap_butOthersAre() {
+        hold("w/t0", 5, 0, 10);
+        hold("w/t0.read", Event.READ, 5, 5, 20);
+        hold("a/t0.read", Event.READ, 5, 11, 15);
+        assertThat(check().violations()).isEmpty();
+
+        hold("b/t0", 6, 14, 16);
+        assertThat(check().overlaps).isEqualTo(1);
+    }
+
+    @Test
+    void readerThatWasToldOfItsLoss_isNoOverlapFromThen() {
+        at(0, "a/t0.read", Kind.ASK, -1, "LOCK");
+        at(0, "a/t0.read", Kind.IN, 1, Event.READ);
+        at(5, "a/t0.read", Kind.HELD, 0, "");
+        at(15, "a/t0.read", Kind.LOST, 0, "EXPIRED");
+        at(16, "a/t0", Kind.TOLD, 1, "EXPIRED");
+        hold("b/t0", 2, 10, 20);
+        assertThat(check().overlaps).isZero();
+
+        at(12, "a/t0.read", Kind.HELD, 0, "");
+        assertThat(check().overlaps).isEqualTo(1);
+    }
+
+    @Test
+    void readerWithTheTokenOfAnEarlierWriter_isFound() {
+        hold("w/t0", 5, 0, 2);
+        hold("w/t1", 6, 3, 4);
+        hold("a/t0.read", Event.READ, 5, 6, 8);
+        assertThat(check().badTokens).isEqualTo(1);
+    }
+
+    @Test
+    void valuesThatNoWriterWroteTogether_areATornRead() {
+        hold("w/t0", 5, 0, 10);
+        at(9, "w/t0", Kind.WROTE, 0, Event.PLAIN);
+        at(20, "a/t0", Kind.SAW, 1, "1 12000000");
+        assertThat(check().torn).isZero();
+
+        at(30, "a/t0", Kind.SAW, 1, "2 22000000");
+        Report report = check();
+        assertThat(report.torn).isEqualTo(1);
+        assertThat(report.violations()).singleElement().asString().contains("torn read: a/t0 saw 1 and 2 of lock");
+    }
+
+    @Test
+    void valuesThatALostWriterLeft_areExcusedUntilTheNextChange() {
+        at(0, "w/t0", Kind.ASK, -1, "LOCK");
+        at(0, "w/t0", Kind.IN, 5, Event.RENEWED);
+        at(20, "w/t0", Kind.LOST, 0, "EXPIRED");
+        at(20, "w/t0", Kind.TOLD, 5, "EXPIRED");
+        at(30, "a/t0", Kind.SAW, 1, "2 22000000");
+        Report report = check();
+        assertThat(report.torn).isZero();
+        assertThat(report.tornExcused).isEqualTo(1);
+
+        wrote("w/t1", 6, 40, 2);
+        at(70, "a/t0", Kind.SAW, 3, "2 65000000");
+        assertThat(check().torn).isEqualTo(1);
+    }
+
+    @Test
+    void permitsWithDifferentNumbers_mayOverlap_andTheSameNumberTwiceIsFound() {
+        hold("a/t8", "permits 0 2", 1, 0, 10);
+        hold("b/t8", "permits 1", 2, 5, 20);
+        hold("c/t8", "permits 0", 3, 11, 20);
+        assertThat(check().violations()).isEmpty();
+
+        hold("d/t8", "permits 1", 4, 19, 30);
+        Report report = check();
+        assertThat(report.overlaps).isEqualTo(1);
+        assertThat(report.violations()).anyMatch(text -> text.contains("overlap on lock 1: d/t8 entered, b/t8"));
+    }
+
+    @Test
+    void permitsBeyondThePool_areFound_andTokensThatDoNotGrow() {
+        hold("a/t8", "permits 0", 2, 0, 10);
+        hold("b/t8", "permits " + PermitUsers.SIZE, 3, 5, 20);
+        assertThat(check().violations()).singleElement().asString().contains("no such permit");
+
+        hold("c/t8", "permits 0", 1, 30, 40);
+        assertThat(check().badTokens).isEqualTo(1);
+    }
+
     @Test
     void holderWhoWasToldInTime_isLateButNoOverlap() {
         at(0, "a/t0", Kind.ASK, -1, "LOCK");

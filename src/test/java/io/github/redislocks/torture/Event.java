@@ -33,6 +33,11 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
          * The actor changed the resource; number: the value that it read before; text: {@link #PLAIN}, {@link #FENCED}.
          */
         WROTE,
+        /**
+         * The actor read the resource, and the library said that no writer had the lock meanwhile; number: the value;
+         * text: its copy, and when the reading began.
+         */
+        SAW,
         /** The resource refused its token; number: the token. */
         REFUSED,
         /** The actor is about to give the lock up; text: {@link #UNLOCK} or {@link #AWAIT}. */
@@ -65,6 +70,11 @@ record Event(long nanos, String actor, Kind kind, String lock, long number, Stri
 
     static final String NEMESIS = "nemesis";
     static final String RENEWED = "renewed";
+    /** The text of an IN by a reader. */
+    static final String READ = "read";
+    /** The first word of the text of an IN with permits; their numbers follow. */
+    static final String PERMITS = "permits";
+
     /** The word that follows the way in the text of an ASK by a handle. */
     static final String BY_HANDLE = "_BY_HANDLE";
 

@@ -15,7 +15,10 @@ final class Hammer implements Runnable {
     static final String LONG = "long";
     static final String CONDITIONS = "conditions";
     static final String LEASES = "leases";
-    private static final List<String> SHORT = List.of("plain", "fair", CONDITIONS, LEASES);
+    /** The lock that has readers as well. */
+    static final String SHARED = "shared";
+
+    private static final List<String> SHORT = List.of("plain", "fair", CONDITIONS, LEASES, SHARED);
 
     private static final int SHORT_HOLD_MICROS = 4_000;
     private static final int SHORT_PAUSE_MICROS = 40_000;

@@ -2,6 +2,7 @@ package io.github.redislocks.torture;
 
 import io.github.redislocks.LockLost;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -27,6 +28,12 @@ final class History {
 
     /** Tokens between two turns of a residence that a thread took and gave back at once. */
     private static final long MOST_BETWEEN_KEPT = 10;
+
+    /**
+     * For how long a client may keep a share that nobody uses, so that a handle's try for no time does not get the
+     * lock.
+     */
+    private static final long LINGER_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private static final long ON_ITS_WAY_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
@@ -79,7 +86,31 @@ final class History {
         }
 
         boolean isRenewed() {
-            return in.text().equals(Event.RENEWED);
+            return in.text().equals(Event.RENEWED) || isRead() || hasPermits();
+        }
+
+        /** Whether others may read at the same time. */
+        boolean isRead() {
+            return in.text().equals(Event.READ);
+        }
+
+        boolean hasPermits() {
+            return in.text().startsWith(Event.PERMITS);
+        }
+
+        /** Whether nobody else may hold the same lock. */
+        boolean isExclusive() {
+            return !isRead() && !hasPermits();
+        }
+
+        /** The things that nobody else may have, or of a reader no writer: the lock, or each of the permits. */
+        List<String> things() {
+            return hasPermits()
+                    ? Arrays.stream(in.text().split(" ", -1))
+                            .skip(1)
+                            .map(number -> in.lock() + " " + number)
+                            .toList()
+                    : List.of(in.lock());
         }
     }
 
@@ -97,6 +128,9 @@ final class History {
     /** A change of the resource, and under which hold. */
     record Write(Event event, Hold hold) {}
 
+    /** A look at both values of the resource during which no writer may have changed them. */
+    record Reading(Event saw, long copy, long fromNanos) {}
+
     /** A deed of the nemesis. */
     record Strike(Fault fault, String victim, long beginNanos, long endNanos) {
 
@@ -108,6 +142,7 @@ final class History {
     final List<Hold> holds = new ArrayList<>();
     final List<Wait> waits = new ArrayList<>();
     final List<Write> writes = new ArrayList<>();
+    final List<Reading> readings = new ArrayList<>();
     final List<Strike> strikes = new ArrayList<>();
     /** For how long the workers keep locks that nobody holds: those that do, by name. */
     private final Map<String, Long> keptNanos = new HashMap<>();
@@ -131,13 +166,14 @@ final class History {
         endNanos = events.isEmpty() ? 0 : events.get(events.size() - 1).nanos();
         events.forEach(this::add);
         findResidences();
+        findShares();
     }
 
     /** A client that keeps a lock gives its threads tokens one after the other; Redis' own follow its time. */
     private void findResidences() {
         Map<String, Hold> before = new HashMap<>();
         holds.stream()
-                .filter(hold -> keptNanos.containsKey(hold.in.worker()))
+                .filter(hold -> hold.isExclusive() && keptNanos.containsKey(hold.in.worker()))
                 .sorted(Comparator.comparingLong(hold -> hold.in.number()))
                 .forEach(hold -> {
                     Hold earlier = before.put(hold.in.worker() + " " + hold.in.lock(), hold);
@@ -145,6 +181,15 @@ final class History {
                         hold.first = earlier.first;
                     }
                 });
+    }
+
+    /** The readers of a client use one share, as long as no writer comes between. */
+    private void findShares() {
+        Map<String, Hold> firsts = new HashMap<>();
+        holds.stream().filter(Hold::isRead).forEach(hold -> {
+            String share = hold.in.worker() + " " + hold.in.lock() + " " + hold.in.number();
+            hold.first = firsts.computeIfAbsent(share, any -> hold);
+        });
     }
 
     private void add(Event event) {
@@ -173,6 +218,12 @@ final class History {
                 }
             }
             case WROTE -> writes.add(new Write(event, last.get(event.actor())));
+            case SAW -> {
+                String[] words = event.text().split(" ", -1);
+                Hold hold = holding.get(event.actor());
+                long from = Math.min(Long.parseLong(words[1]), hold == null ? event.nanos() : hold.begunNanos());
+                readings.add(new Reading(event, Long.parseLong(words[0]), from));
+            }
             case OUT -> out(event);
             case FREED -> {
                 Hold hold = holding.remove(event.actor());
@@ -203,8 +254,9 @@ final class History {
         return holds.stream()
                 .filter(hold -> hold.in.lock().equals(lock) && hold.askedNanos <= to)
                 .anyMatch(hold -> {
-                    Long kept = keptNanos.get(hold.in.actor().replaceAll("/.*", ""));
-                    return kept != null && hold.leftNanos() + 2 * kept >= from;
+                    long lingers = hold.isRead() ? LINGER_NANOS : 0;
+                    long kept = keptNanos.getOrDefault(hold.in.worker(), 0L);
+                    return hold.leftNanos() + Math.max(2 * kept, lingers) >= from;
                 });
     }
 

@@ -240,6 +240,8 @@ final class Promptness {
         long to = lags ? strike.endNanos() - Nemesis.LAG_BEGINS_NANOS : strike.beginNanos();
         List<History.Hold> open = history.holds.stream()
                 .filter(hold -> hold.isRenewed()
+                        // A replica that lags may know the share of a reader that came later.
+                        && !(lags && hold.isRead())
                         && hold.first.in.nanos() >= from
                         && hold.first.in.nanos() < to
                         && hold.endNanos > strike.endNanos()
@@ -247,7 +249,7 @@ final class Promptness {
                 .toList();
         for (History.Hold hold : open) {
             report.toldNanos = Math.max(report.toldNanos, hold.believedNanos - strike.endNanos());
-            if (Worker.watches(hold.in.worker())) {
+            if (hold.isExclusive() && Worker.watches(hold.in.worker())) {
                 report.watchersToldNanos.add(hold.believedNanos - strike.endNanos());
             }
             bound(strike.endNanos(), hold.believedNanos, TOLD, hold.in.actor() + " learned that its hold vanished");

@@ -26,6 +26,11 @@ final class Report {
     int lostExcused;
     int lostWithTokens;
     int badTokens;
+    /** Looks of readers at two values that had to agree, and those of them that did not. */
+    int reads;
+
+    int torn;
+    int tornExcused;
     int losses;
     int refused;
     long longestIdleNanos;
@@ -129,6 +134,11 @@ final class Report {
                 percentile(sorted, 90),
                 percentile(sorted, 99),
                 percentile(sorted, 100));
+    }
+
+    /** In one line: what readers saw. */
+    String readersLine() {
+        return String.format(Locale.ROOT, "%s: %d reads, %d torn, %d excused", name, reads, torn, tornExcused);
     }
 
     private static double percentile(List<Long> sorted, int percent) {

@@ -30,8 +30,16 @@ final class Resource implements AutoCloseable {
         return value == null ? 0 : Long.parseLong(value);
     }
 
+    /** The copy of that value. */
+    long readCopy(String lock) {
+        String value = redis.get("copy:" + lock);
+        return value == null ? 0 : Long.parseLong(value);
+    }
+
+    /** Writes the value, and then its copy. */
     void write(String lock, long value) {
         redis.set("plain:" + lock, Long.toString(value));
+        redis.set("copy:" + lock, Long.toString(value));
     }
 
     /** Shows a token, which keeps all smaller ones out from now on, and returns the value; -1 if it was refused. */

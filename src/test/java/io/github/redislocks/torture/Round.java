@@ -51,6 +51,7 @@ record Round(String name, List<Fault> faults, long seed, String replay) {
             }
             Report report = arena.finish(name);
             System.out.println(Report.head() + System.lineSeparator() + report.line());
+            System.out.println(report.readersLine());
             System.out.println(report.watchersLine());
             report.violations().forEach(System.out::println);
             return report;

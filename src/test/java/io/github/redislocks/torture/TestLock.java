@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /** A lock as the workload uses it: the library's, or one of those that the checker must catch. */
-interface TestLock {
+interface TestLock extends Deeds.Possession {
 
     /** How to acquire: with what time, and for how long. */
     enum Way {
@@ -44,12 +44,9 @@ interface TestLock {
 
     boolean acquire(Way way) throws InterruptedException;
 
-    /** The token of the calling thread's hold; throws if it has none. */
+    /** The token of the calling thread's hold, of a reader that of the last writer; throws if it has none. */
+    @Override
     long token();
-
-    boolean isHeld();
-
-    void release();
 
     int holdCount();
 

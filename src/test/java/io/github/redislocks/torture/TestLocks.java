@@ -5,7 +5,9 @@ import static io.github.redislocks.FixedLease.fixed;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockOptions;
 import io.github.redislocks.MultiLockHandle;
+import io.github.redislocks.Permits;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReadLock;
 import io.github.redislocks.RedisReentrantLock;
 import java.time.Duration;
 import java.util.List;
@@ -34,7 +36,9 @@ interface TestLocks extends AutoCloseable {
         /** Refuses a try at times though it is free. */
         GRUDGING,
         /** Of several locks it takes the first only. */
-        PARTIAL;
+        PARTIAL,
+        /** Readers do not lock, and all permits have one number. */
+        LENIENT;
 
         TestLocks connect(
                 String uri, int maxConnections, boolean watches, Duration residency, Consumer<LockLost> listener) {
@@ -78,6 +82,35 @@ interface TestLocks extends AutoCloseable {
         throw new UnsupportedOperationException();
     }
 
+    /** Whether it has locks with readers, and permits. */
+    default boolean hasShared() {
+        return false;
+    }
+
+    /** The write lock of a read-write lock. */
+    default TestLock writeLock(String name) {
+        throw new UnsupportedOperationException();
+    }
+
+    /** The read lock of a read-write lock. */
+    default TestLock readLock(String name) {
+        throw new UnsupportedOperationException();
+    }
+
+    /** Begins an optimistic read; 0 if there is a writer. */
+    default long stamp(String name) {
+        throw new UnsupportedOperationException();
+    }
+
+    /** Whether there was no writer since the stamp. */
+    default boolean validate(String name, long stamp) {
+        throw new UnsupportedOperationException();
+    }
+
+    default Permits permits(String name, int size) {
+        throw new UnsupportedOperationException();
+    }
+
     @Override
     void close();
 
@@ -111,8 +144,91 @@ interface TestLocks extends AutoCloseable {
         }
 
         @Override
+        public boolean hasShared() {
+            return true;
+        }
+
+        @Override
+        public TestLock writeLock(String name) {
+            return new Lock(locks.readWriteLock(name).writeLock());
+        }
+
+        @Override
+        public TestLock readLock(String name) {
+            return new ReadLock(locks.readWriteLock(name).readLock());
+        }
+
+        @Override
+        public long stamp(String name) {
+            return locks.readWriteLock(name).tryOptimisticRead();
+        }
+
+        @Override
+        public boolean validate(String name, long stamp) {
+            return locks.readWriteLock(name).validate(stamp);
+        }
+
+        @Override
+        public Permits permits(String name, int size) {
+            return locks.permits(name, size);
+        }
+
+        @Override
         public void close() {
             locks.close();
+        }
+
+        private record ReadLock(RedisReadLock lock) implements TestLock {
+
+            @Override
+            public boolean acquire(Way way) throws InterruptedException {
+                switch (way) {
+                    case INTERRUPTIBLY -> lock.lockInterruptibly();
+                    case TIMED -> {
+                        return lock.tryLock(way.limit, TimeUnit.NANOSECONDS);
+                    }
+                    case TRY -> {
+                        return lock.tryLock();
+                    }
+                    default -> lock.lock();
+                }
+                return true;
+            }
+
+            @Override
+            public long token() {
+                return lock.version();
+            }
+
+            @Override
+            public boolean isHeld() {
+                return lock.isHeldByCurrentThread();
+            }
+
+            @Override
+            public void release() {
+                lock.unlock();
+            }
+
+            @Override
+            public int holdCount() {
+                return lock.isHeldByCurrentThread() ? 1 : 0;
+            }
+
+            @Override
+            public boolean previousHolderLost() {
+                return false;
+            }
+
+            @Override
+            public void await(long nanos) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public void signal() {
+                throw new UnsupportedOperationException();
+            }
         }
 
         private record Lock(RedisReentrantLock lock) implements TestLock {

@@ -44,6 +44,7 @@ final class Trace {
     static void check(History history, Report report) {
         Trace trace = new Trace(history, report);
         Map<String, List<History.Hold>> holds = history.holds.stream()
+                .filter(History.Hold::isExclusive)
                 .sorted(Comparator.comparingLong(hold -> hold.in.number()))
                 .collect(Collectors.groupingBy(hold -> hold.in.lock(), TreeMap::new, Collectors.toList()));
         holds.values().forEach(trace::order);

@@ -21,6 +21,7 @@ import java.util.function.Consumer;
 final class Worker {
 
     static final int SHORT_THREADS = 4;
+    private static final int READING_THREADS = 2;
     static final String READY = "ready";
     static final String DONE = "done";
 
@@ -82,6 +83,14 @@ final class Worker {
         if (locks.hasSeveral()) {
             int number = threads.size();
             threads.add(new Thread(new SeveralHammer(order, number, locks, log, stop), "t" + number));
+        }
+        if (locks.hasShared()) {
+            for (int i = 0; i < READING_THREADS; i++) {
+                int number = threads.size();
+                threads.add(new Thread(new Readers(order, number, locks, log, stop), "t" + number));
+            }
+            int number = threads.size();
+            threads.add(new Thread(new PermitUsers(order, number, locks, log, stop), "t" + number));
         }
         threads.forEach(Thread::start);
         System.out.println(READY);
