@@ -50,11 +50,6 @@ class ReadHandleTest extends FakeTime {
         return writer;
     }
 
-    private void letIn(CompletableFuture<LockHandle> writer) {
-        passUntil(writer::isDone);
-        writer.join().close();
-    }
-
     @Test
     void acquire_ofAFreeLock_readsForTheHandle() throws InterruptedException {
         lock.lock();
