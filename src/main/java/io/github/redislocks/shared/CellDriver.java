@@ -55,7 +55,8 @@ final class CellDriver implements Driver {
             long pause = request.advance();
             Hold hold = request.hold();
             if (hold != null) {
-                entrance.begin(cell, hold);
+                begin(hold);
+                return Step.ENDED;
             }
             if (pause == Step.ENDED) {
                 endAsking();
@@ -66,6 +67,16 @@ final class CellDriver implements Driver {
             request.abandon();
             endAsking();
             return 0;
+        }
+    }
+
+    private void begin(Hold hold) {
+        // The share is no longer that of the request: an error of this handle must not end it for the other readers.
+        asking = null;
+        try {
+            entrance.begin(cell, hold);
+        } finally {
+            entrance.endsAsking();
         }
     }
 

@@ -38,6 +38,12 @@ final class Entrance {
 
     /** Leaves after a wait without success, or after an error. */
     void giveUp(Cell cell) {
+        leaves(cell);
+        sharer.wakeNext();
+    }
+
+    /** Leaves nothing in a cell, and forgets that of a handle. */
+    void leaves(Cell cell) {
         Share entered = cell.share();
         if (!cell.waitsNoMore() && entered == null) {
             entered = cell.share();
@@ -53,7 +59,6 @@ final class Entrance {
         if (cell.owner instanceof HandleOwner) {
             sharer.forget(cell);
         }
-        sharer.wakeNext();
     }
 
     /**

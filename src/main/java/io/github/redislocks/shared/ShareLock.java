@@ -89,7 +89,7 @@ public final class ShareLock extends Sync {
             all.left(sharer, sharer.share());
             return null;
         }
-        return heard ? published(cell, entered, now) : entered.hold;
+        return heard ? entered(cell, entered, now) : entered.hold;
     }
 
     private static <H extends Held> H again(Cell cell, H held) {
@@ -100,10 +100,21 @@ public final class ShareLock extends Sync {
         return held;
     }
 
-    private Held published(Cell cell, Share entered, long began) {
-        ReadHold view = cell.view(entered, false);
-        all.events.acquired(keys(), view, began, all.events.begun(keys()));
-        return view;
+    /** Makes the possession of an owner that has just entered, and publishes it. */
+    private Held entered(Cell cell, Share entered, long began) {
+        boolean done = false;
+        try {
+            ReadHold view = cell.view(entered, false);
+            if (isHeard()) {
+                all.events.acquired(keys(), view, began, all.events.begun(keys()));
+            }
+            done = true;
+            return view;
+        } finally {
+            if (!done) {
+                entrance.giveUp(cell);
+            }
+        }
     }
 
     @Override
@@ -115,16 +126,7 @@ public final class ShareLock extends Sync {
             all.left(sharer, sharer.share());
             return null;
         }
-        boolean done = false;
-        try {
-            Held view = isHeard() ? published(cell, entered, now) : cell.view(entered, false);
-            done = true;
-            return view;
-        } finally {
-            if (!done) {
-                entrance.giveUp(cell);
-            }
-        }
+        return entered(cell, entered, now);
     }
 
     @Override
@@ -137,8 +139,7 @@ public final class ShareLock extends Sync {
                 return entered;
             }
             Cell cell = sharer.cell(owner);
-            Held held = isHeard() ? heard(() -> read(cell, limit)) : read(cell, limit);
-            return held == null ? null : cell.entered(false);
+            return isHeard() ? heard(() -> read(cell, limit)) : read(cell, limit);
         } finally {
             owner.rests();
             limit.restore();
@@ -227,17 +228,20 @@ public final class ShareLock extends Sync {
                 entrance.checkOutage(asked[0], began);
                 return null;
             }
+            Held read = read(cell, asked[0]);
             done = true;
+            return read;
         } finally {
             if (!done) {
                 entrance.giveUp(cell);
             }
         }
-        Share entered = cell.share();
-        if (entered != null) {
-            return isHeard() ? cell.view(entered, asked[0]) : entered.hold;
-        }
-        return cell.loss();
+    }
+
+    /** The possession of an owner that was let in, or the loss of it. */
+    private @Nullable Held read(Cell cell, boolean asked) {
+        Share share = cell.share();
+        return share == null || isHeard() || cell.owner instanceof HandleOwner ? cell.entered(asked) : share.hold;
     }
 
     @Override
@@ -277,46 +281,41 @@ public final class ShareLock extends Sync {
 
     @Override
     public void releaseHandle(Held held, long keptMillis) {
-        long now = clock.nanoTime();
-        end(held, now);
-        released(held, now);
+        released(held, end(held));
     }
 
     @Override
     public void releaseHandleLater(Held held, long keptMillis, Consumer<Boolean> onEnd) {
-        long now = clock.nanoTime();
-        boolean inGoodOrder = isEnded(held, now);
+        long now;
+        try {
+            now = end(held);
+        } catch (LockLostException e) {
+            all.events.notifyHandle(() -> onEnd.accept(false));
+            return;
+        }
         all.events.notifyHandle(() -> {
             try {
-                if (inGoodOrder) {
-                    released(held, now);
-                }
+                released(held, now);
             } finally {
-                onEnd.accept(inGoodOrder);
+                onEnd.accept(true);
             }
         });
     }
 
-    private boolean isEnded(Held held, long now) {
-        try {
-            end(held, now);
-            return true;
-        } catch (LockLostException e) {
-            return false;
-        }
-    }
-
-    /** Ends the possession of a handle; throws if it was lost. */
-    private void end(Held held, long now) {
+    /** Ends the possession of a handle, and returns when; throws if it was lost. */
+    private long end(Held held) {
         Cell cell = sharer.cell(held.owner);
         try {
+            long now = clock.nanoTime();
             Share present = cell.share();
             if (present == null || (!present.hold.isValid(now) && !isValid(cell, present))) {
                 throw unlockLost(cell);
             }
             leave(cell, present, now);
+            return now;
         } finally {
-            sharer.forget(cell);
+            // Nobody can release the handle again: after an error, this leaves.
+            entrance.leaves(cell);
         }
     }
 

@@ -185,11 +185,18 @@ final class Sharer extends Owner implements Keeper {
      */
     void beginsDowngrade(Owner caller, Runnable superseded) {
         downgrades = true;
-        while (!asker.compareAndSet(null, caller)) {
-            superseded.run();
-            LockSupport.parkNanos(this, PAUSE_NANOS);
+        try {
+            while (!asker.compareAndSet(null, caller)) {
+                superseded.run();
+                LockSupport.parkNanos(this, PAUSE_NANOS);
+            }
+        } finally {
+            downgrades = false;
+            if (asker.get() == null) {
+                // An error has stopped this thread, because of which other readers did not ask.
+                wakeNext();
+            }
         }
-        downgrades = false;
     }
 
     /** Makes an owner that waits the asker; returns false if there is one, or a share that has not ended. */

@@ -1,8 +1,10 @@
 package io.github.redislocks.shared;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.redislocks.state.Attempt;
+import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
@@ -10,6 +12,7 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Threads that enter a share while others close it. */
@@ -85,5 +88,24 @@ class SharerTest {
         assertThat(first.leave(share)).isTrue();
         assertThat(sharer.beginsEnd(share)).isTrue();
         assertThat(sharer.beginsEnd(share)).as("ends twice").isFalse();
+    }
+
+    /** A downgrade that meets an error while it waits for the asker keeps nobody from asking. */
+    @Test
+    void beginsDowngrade_thatMeetsAnError_leavesThePartOfTheAskerToTheNext() {
+        AtomicInteger woken = new AtomicInteger();
+        HandleOwner waits = new HandleOwner("client", 1, this, loss -> {});
+        waits.wakes(woken::incrementAndGet);
+        sharer.cell(waits).waits(0);
+        assertThat(sharer.beginsAsking(asker.owner)).isTrue();
+        assertThatThrownBy(() -> sharer.beginsDowngrade(asker.owner, () -> {
+                    sharer.endsAsking();
+                    assertThat(sharer.beginsAsking(waits)).isFalse();
+                    woken.set(0);
+                    throw new InternalError("of the test");
+                }))
+                .isInstanceOf(InternalError.class);
+        assertThat(woken).hasValue(1);
+        assertThat(sharer.beginsAsking(waits)).isTrue();
     }
 }
