@@ -45,7 +45,7 @@ class ReadHandleTest extends FakeTime {
     /** A writer of the other client that waits, with its place in Redis. */
     private CompletableFuture<LockHandle> waitingWriter() {
         CompletableFuture<LockHandle> writer = other.acquireAsync();
-        await().until(() -> server.zset(KEY + ":queue").size() == 1);
+        passUntil(() -> server.zset(KEY + ":queue").size() == 1);
         settle();
         return writer;
     }
