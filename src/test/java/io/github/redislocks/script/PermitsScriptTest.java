@@ -59,8 +59,8 @@ class PermitsScriptTest {
     }
 
     private Reply renew(String owner, int attempt, long lease) {
-        String text = pool().getOrDefault(owner + ":" + attempt, "0");
-        return run("permits_renew", owner, "" + attempt, "" + lease, text.split(" ")[0]);
+        String token = pool().getOrDefault(owner + ":" + attempt, "0").replaceFirst(" .*", "");
+        return run("permits_renew", owner, "" + attempt, "" + lease, token);
     }
 
     private Reply resize(int size) {
