@@ -350,6 +350,12 @@ abstract class FakeTime {
         }
     }
 
+    /** A try of the other client finds the lock shared by the first, which has to hear the question: no time passes. */
+    void othersFindReaders() {
+        await().until(() -> inside.mailbox().isOpen());
+        assertThat(other.tryLock()).isFalse();
+    }
+
     /** Whatever befell the first client, it has left nothing, and nobody has lost anything. */
     void othersHaveTheLock() {
         settle();

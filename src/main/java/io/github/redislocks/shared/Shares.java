@@ -249,8 +249,9 @@ public final class Shares implements Task {
     }
 
     /**
-     * Returns true if a writer has the lock or waits for it, as far as this client knows: a thread of the client waits
-     * for a share in Redis; or the share is closed, and a renewal since {@code beganNanos} has found a writer.
+     * Returns true if Redis has said since {@code beganNanos} that a writer has the lock or waits for it: in its reply
+     * for the reader of this client that waits in Redis, or, if the share is closed, in its reply to a renewal. Asks
+     * Redis if it has not.
      */
     boolean isKnownToBeBusy(Sharer sharer, long beganNanos) {
         Share share = sharer.share();
@@ -258,9 +259,22 @@ public final class Shares implements Task {
             return !share.isOpen() && !share.isEnding() && isWriterThere(sharer, share, beganNanos);
         }
         for (Attempt attempt : attempts.all()) {
-            if (attempt.owner.equals(sharer) && attempt.position() != null) {
-                return true;
+            Attempt.QueuePosition position = attempt.owner.equals(sharer) ? attempt.position() : null;
+            if (position != null) {
+                return isStillBehind(sharer, attempt, position, beganNanos);
             }
+        }
+        return false;
+    }
+
+    private boolean isStillBehind(Sharer sharer, Attempt attempt, Attempt.QueuePosition position, long beganNanos) {
+        if (position.sentNanos() - beganNanos >= 0) {
+            return true;
+        }
+        // The writer may have gone, and the message about that may not have arrived.
+        if (sharer.beginsLook(beganNanos, clock.nanoTime())) {
+            attempt.doubted();
+            watchdog.wakeAt(0);
         }
         return false;
     }

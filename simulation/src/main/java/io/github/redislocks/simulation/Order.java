@@ -10,9 +10,6 @@ import java.util.function.Predicate;
 /** The turns of the readers and the writers of one lock, as Redis has them. */
 final class Order {
 
-    /** The time in which a message arrives. */
-    private static final long MESSAGE_NANOS = 50_000_000;
-
     private final World world;
     private final Node node;
     private final LockKeys keys;
@@ -66,12 +63,9 @@ final class Order {
         return node.redis.hash(keys.shares()).values().stream().anyMatch(this::isLive);
     }
 
-    /**
-     * Until when a writer had the lock or was in line, as far as {@link #look} has seen, and until all clients know: a
-     * client whose share waits learns by a message that no writer has the lock any more.
-     */
+    /** Until when a writer had the lock or was in line, as far as {@link #look} has seen. */
     long writtenUntil() {
-        return writtenUntil == Long.MAX_VALUE ? writtenUntil : writtenUntil + MESSAGE_NANOS;
+        return writtenUntil;
     }
 
     /** Notes that somebody has ended or deleted what Redis has: the turns begin anew. */
