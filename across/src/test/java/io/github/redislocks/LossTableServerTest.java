@@ -161,10 +161,10 @@ class LossTableServerTest implements LossScene.Ground {
         return Duration.ofSeconds(6);
     }
 
-    /** A quorum has no Conditions and no permits, and keeps no lock. */
+    /** A quorum has no Conditions, no permits and no readers, and keeps no lock. */
     @Override
     public boolean offers(Way way) {
-        return !isQuorum() || !way.call().matches("(Condition|Permits|@Locked.atLeast).*");
+        return !isQuorum() || !way.call().matches("(Condition|Permits|RedisReadLock|@Locked.atLeast).*");
     }
 
     @Override

@@ -67,8 +67,8 @@ class LossTableTest extends FakeTime implements LossScene.Ground {
                     + " signalAll expireUnusedOlderThan renewLock clientId isClosed inspect getName fencingToken"
                     + " remainingLease ensureHeld previousHolderLost getHoldCount isHeldByCurrentThread isLocked isFair"
                     + " forceUnlock names countHeld countResident countLastTokens countWaitingCalls countRetries"
-                    + " countConnections countRead countPermits heldNames list waitedForNames"
-                    + " getOwner getQueueLength getQueuedThreads"
+                    + " countConnections countRead countPermits heldNames list listPermits"
+                    + " waitedForNames getOwner getQueueLength getQueuedThreads"
                     + " getWaitQueueLength getWaitingThreads hasQueuedThread hasQueuedThreads hasWaiters"
                     + " setRenewalTaskScheduler toString permits readWriteLock name size available resize version")
             .split(" "));

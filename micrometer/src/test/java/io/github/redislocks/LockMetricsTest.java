@@ -153,12 +153,7 @@ class LockMetricsTest extends FakeTime {
     @Test
     void renewals_areCounted() {
         job.lock();
-        whileTimePasses(
-                () -> registry.get(LockMetrics.RENEWALS).functionCounter().count() == 0, () -> {
-                    clock.advanceMillis(10_000);
-                    settle();
-                });
-        await().until(() -> registry.get(LockMetrics.RENEWALS).functionCounter().count() > 0);
+        passUntil(() -> registry.get(LockMetrics.RENEWALS).functionCounter().count() > 0);
     }
 
     @Test
