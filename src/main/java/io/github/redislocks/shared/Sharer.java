@@ -30,8 +30,8 @@ final class Sharer extends Owner implements Keeper {
     /** With this many cells, those of ended threads are looked for; then again when the number has doubled. */
     private static final int FEW = 64;
 
-    /** How long a downgrade sleeps until it looks again whether the asker has ended. */
-    private static final long PAUSE_NANOS = 20_000;
+    /** How long a downgrade sleeps until it looks again whether the asker has made another attempt. */
+    private static final long PAUSE_NANOS = 1_000_000;
 
     final LockKeys keys;
     private final Losses losses;
@@ -39,8 +39,11 @@ final class Sharer extends Owner implements Keeper {
     private final ConcurrentMap<Owner, Cell> cells = new ConcurrentHashMap<>();
     private final AtomicReference<@Nullable Share> share = new AtomicReference<>();
     private final AtomicReference<@Nullable Owner> asker = new AtomicReference<>();
-    /** Whether a thread is about to become the asker for its downgrade. Only the thread that has the lock sets it. */
-    private volatile boolean downgrades;
+    /**
+     * The thread that is about to become the asker for its downgrade; null if there is none. Only the thread that has
+     * the lock sets it.
+     */
+    private volatile @Nullable Owner downgrades;
     /** The number of the latest attempt whose share a writer has recalled. */
     private final AtomicLong recalled = new AtomicLong();
     /** When the last renewal was sent that Redis has answered. */
@@ -184,14 +187,20 @@ final class Sharer extends Owner implements Keeper {
      * another asker.
      */
     void beginsDowngrade(Owner caller, Runnable superseded) {
-        downgrades = true;
+        downgrades = caller;
+        boolean interrupted = false;
         try {
             while (!asker.compareAndSet(null, caller)) {
                 superseded.run();
                 LockSupport.parkNanos(this, PAUSE_NANOS);
+                // Else the thread would sleep no more.
+                interrupted |= Thread.interrupted();
             }
         } finally {
-            downgrades = false;
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+            downgrades = null;
             if (asker.get() == null) {
                 // An error has stopped this thread, because of which other readers did not ask.
                 wakeNext();
@@ -201,7 +210,7 @@ final class Sharer extends Owner implements Keeper {
 
     /** Makes an owner that waits the asker; returns false if there is one, or a share that has not ended. */
     boolean beginsAsking(Owner waiting) {
-        if (downgrades || share.get() != null || !asker.compareAndSet(null, waiting)) {
+        if (downgrades != null || share.get() != null || !asker.compareAndSet(null, waiting)) {
             return false;
         }
         // Look again: another asker may have got a share just before.
@@ -220,6 +229,10 @@ final class Sharer extends Owner implements Keeper {
     /** Ends the part of the asker; the next owner that waits asks, if there is still no share. */
     void endsAsking() {
         asker.set(null);
+        Owner downgrading = downgrades;
+        if (downgrading != null) {
+            downgrading.wake();
+        }
         wakeNext();
     }
 

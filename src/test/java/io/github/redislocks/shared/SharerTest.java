@@ -108,4 +108,20 @@ class SharerTest {
         assertThat(woken).hasValue(1);
         assertThat(sharer.beginsAsking(waits)).isTrue();
     }
+
+    /** A sleep of an interrupted thread would end at once, and the thread would only turn and turn. */
+    @Test
+    void beginsDowngrade_ofAnInterruptedThread_sleepsUninterrupted_andKeepsTheInterrupt() {
+        assertThat(sharer.beginsAsking(asker.owner)).isTrue();
+        List<Boolean> interrupted = new ArrayList<>();
+        Thread.currentThread().interrupt();
+        sharer.beginsDowngrade(new Owner("writer"), () -> {
+            interrupted.add(Thread.currentThread().isInterrupted());
+            if (interrupted.size() == 2) {
+                sharer.endsAsking();
+            }
+        });
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(interrupted).containsExactly(true, false);
+    }
 }
