@@ -135,7 +135,7 @@ abstract class FakeTime {
     }
 
     /** Whether nothing is done in the background now, so that nobody waits for anything but time. */
-    private boolean isQuiet() {
+    boolean isQuiet() {
         for (RedisLocks client : clients) {
             Watchdog watchdog = inside(client).watchdog();
             Thread scheduler = watchdog.threads().get(0);

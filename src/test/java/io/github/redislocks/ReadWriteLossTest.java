@@ -11,6 +11,7 @@ import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -130,7 +131,12 @@ class ReadWriteLossTest extends FakeTime {
 
     /** A process that once read and was killed delays writers by a few heartbeats, not by a lease. */
     @Test
-    void theIdleShareOfAKilledClient_delaysAWriterByItsShortLease() {
+    void theIdleShareOfAKilledClient_delaysAWriterByItsShortLease() throws InterruptedException {
+        shared.readLock().lock();
+        shared.readLock().unlock();
+        // While the mailbox opens, a new share may be renewed at once, with the lease for a reader inside.
+        await().until(() -> inside.mailbox().isOpen());
+        pass(2 * HEARTBEAT);
         shared.readLock().lock();
         redis.down(true);
         shared.readLock().unlock();
@@ -203,7 +209,6 @@ class ReadWriteLossTest extends FakeTime {
         writer.join();
     }
 
-    /** A writer that leaves the line tells the clients that have closed their shares for it. */
     /** A reader of the same client waits in Redis, and the message that ends its wait is on its way. */
     @Test
     void tryLock_afterTheWriter_succeedsBeforeAnyMessageArrives() throws InterruptedException {
@@ -232,6 +237,52 @@ class ReadWriteLossTest extends FakeTime {
         reader.join();
     }
 
+    /** A try may be false only if Redis has said that a writer is there. */
+    @Test
+    void tryLock_whileRedisIsAway_saysSo() throws InterruptedException {
+        theirs.writeLock().lock();
+        Thread reader = new Thread(() -> {
+            shared.readLock().lock();
+            shared.readLock().unlock();
+        });
+        reader.start();
+        await().until(() -> server.hash(KEY + ":shares").size() == 1);
+        // Time has to pass, so that the last reply is older than the try.
+        pass(1);
+        redis.down(true);
+        whileTimePasses(
+                this::isQuiet,
+                () -> assertThatThrownBy(shared.readLock()::tryLock).isInstanceOf(LockUnavailableException.class));
+        redis.heal();
+        theirs.writeLock().unlock();
+        passUntil(() -> !reader.isAlive());
+        reader.join();
+    }
+
+    /** The thread that lets readers in may meet an error, and wake nobody. */
+    @Test
+    void aReaderBehindAnother_looksAgainByItself() throws InterruptedException {
+        theirs.writeLock().lock();
+        List<Thread> readers = new ArrayList<>();
+        for (int i = 1; i <= 2; i++) {
+            Thread reader = new Thread(() -> {
+                shared.readLock().lock();
+                shared.readLock().unlock();
+            });
+            reader.start();
+            readers.add(reader);
+            int queued = i;
+            await().until(() -> shared.getQueuedReaderThreads().size() == queued);
+        }
+        settle();
+        await().until(() -> readers.stream().allMatch(clock::isParked));
+        assertThat(clock.wakeOf(readers.get(1)) - clock.nanoTime())
+                .isLessThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(HEARTBEAT));
+        theirs.writeLock().unlock();
+        passUntil(() -> readers.stream().noneMatch(Thread::isAlive));
+    }
+
+    /** A writer that leaves the line tells the clients that have closed their shares for it. */
     @Test
     void aReaderBehindAWriterThatGivesUp_isLetInAtOnce() throws InterruptedException {
         shared.readLock().lock();

@@ -89,7 +89,7 @@ final class CellDriver implements Driver {
     private void leaveIfOut() {
         if (cell.waitsNoMore()) {
             entrance.giveUp(cell);
-            entrance.checkOutage(asked, limit.beganNanos());
+            entrance.checkOutage(asked, limit);
         }
     }
 

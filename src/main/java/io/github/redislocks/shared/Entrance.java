@@ -5,6 +5,7 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.health.Availability;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.BatchDriver;
 import io.github.redislocks.waiting.Step;
@@ -18,6 +19,8 @@ final class Entrance {
 
     /** How long a thread that tries sleeps until it looks again what another reader has learnt. */
     private static final long TRY_PAUSE_NANOS = 20_000;
+    /** How long a reader sleeps at most, since the thread that was to wake it may have met an error. */
+    private static final long LOOK_NANOS = Timing.HEARTBEAT_MILLIS * 1_000_000;
 
     private final ShareLock lock;
     private final Shares all;
@@ -115,7 +118,7 @@ final class Entrance {
         if (left <= 0 || (!limit.waits() && all.isKnownToBeBusy(sharer, limit.beganNanos()))) {
             return Step.ENDED;
         }
-        return limit.waits() ? left : TRY_PAUSE_NANOS;
+        return limit.waits() ? Math.min(left, LOOK_NANOS) : TRY_PAUSE_NANOS;
     }
 
     /** Asks Redis for a share, on behalf of all readers that wait; returns false if the lock was busy. */
@@ -176,12 +179,16 @@ final class Entrance {
         return all.unavailable.notAcquired(sharer.keys, triedNanos, false, server.cause());
     }
 
-    /** Throws if a reader waited for another one that asked, and Redis does not answer. */
-    void checkOutage(boolean asked, long began) {
+    /**
+     * Throws if a reader whose time is over waited for another one that asked, and Redis does not answer. A try that
+     * does not wait has its whole time for the answer: if that is over, Redis has not answered.
+     */
+    void checkOutage(boolean asked, WaitLimit limit) {
         Availability server = all.monitored.of(sharer.keys.lock());
         long now = clock.nanoTime();
-        if (!asked && sharer.share() == null && server.age(now) > 0) {
-            throw notAcquired(server, now - began);
+        boolean away = limit.waits() ? sharer.share() == null && server.age(now) > 0 : limit.remaining(now) <= 0;
+        if (!asked && away) {
+            throw notAcquired(server, now - limit.beganNanos());
         }
     }
 }

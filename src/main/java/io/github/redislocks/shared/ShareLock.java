@@ -225,7 +225,7 @@ public final class ShareLock extends Sync {
             limit.begin(began);
             entrance.waits(cell);
             if (!entrance.await(cell, limit, asked) && cell.waitsNoMore()) {
-                entrance.checkOutage(asked[0], began);
+                entrance.checkOutage(asked[0], limit);
                 return null;
             }
             Held read = read(cell, asked[0]);

@@ -255,18 +255,23 @@ final class Sharer extends Owner implements Keeper {
     @Override
     public void renewed(long attempt, boolean wanted, long sentNanos) {
         if (wanted) {
+            // Note the recall before the look: who begins a share shows it first, and then looks for a recall.
             wanted(attempt);
-        } else {
-            notWanted(attempt, sentNanos);
+        }
+        Share present = share.get();
+        if (present != null && present.hold.attempt == attempt) {
+            renewed(present, wanted, sentNanos);
         }
         renewedNanos = sentNanos;
     }
 
-    /** Opens the share again if the writer for which it was closed has left, and lets in who waits. */
-    private void notWanted(long attempt, long sentNanos) {
-        Share present = share.get();
-        if (present != null && present.hold.attempt == attempt && !closing && present.reopen(sentNanos)) {
-            recalled.compareAndSet(attempt, attempt - 1);
+    /**
+     * Closes the share if a writer waits; else opens it again, if it was closed for a writer, and lets in who waits.
+     */
+    private void renewed(Share present, boolean wanted, long sentNanos) {
+        if (wanted) {
+            present.close(sentNanos);
+        } else if (!closing && present.reopen(sentNanos)) {
             wakeAll();
         }
     }
@@ -287,6 +292,7 @@ final class Sharer extends Owner implements Keeper {
         closing = true;
     }
 
+    /** Returns true if a writer has recalled the share, whether or not that writer still waits. */
     boolean isRecalled(Share present) {
         return recalled.get() >= present.hold.attempt;
     }

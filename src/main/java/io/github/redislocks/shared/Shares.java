@@ -283,7 +283,7 @@ public final class Shares implements Task {
     private boolean isWriterThere(Sharer sharer, Share share, long beganNanos) {
         long since = Math.max(beganNanos, share.closedNanos());
         if (sharer.renewedNanos() - since >= 0) {
-            return sharer.isRecalled(share);
+            return !share.isOpen();
         }
         if (sharer.beginsLook(since, clock.nanoTime())) {
             share.hold.renewAt(since);
@@ -377,11 +377,7 @@ public final class Shares implements Task {
         if (share.isIdle() && ++idle > settings.maxResident()) {
             closeIfUnused(sharer, share);
         }
-        if (share.isOpen() && sharer.isRecalled(share)) {
-            // A renewal has found the writer.
-            close(sharer, share);
-        }
-        // After an error, a closed share in which nobody is may not have been ended.
+        // A renewal that found a writer has closed the share. After an error, too, nobody may have ended it.
         left(sharer, share);
         return share.lookNanos();
     }
