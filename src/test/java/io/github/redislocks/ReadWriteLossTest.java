@@ -411,6 +411,42 @@ class ReadWriteLossTest extends FakeTime {
         othersHaveTheLock();
     }
 
+    /** The lock of a thread in its downgrade may be taken from it, and the next writer of the client downgrades too. */
+    @Test
+    void aDowngradeInPlaceOfAnother_losesTheReadsOfTheOther() throws InterruptedException {
+        AtomicReference<Throwable> thrown = new AtomicReference<>();
+        CountDownLatch mayUnlock = new CountDownLatch(1);
+        CompletableFuture<Boolean> read = new CompletableFuture<>();
+        Thread first = new Thread(() -> {
+            shared.writeLock().lock();
+            shared.readLock().lock();
+            try {
+                mayUnlock.await();
+                shared.writeLock().unlock();
+            } catch (Throwable e) {
+                thrown.set(e);
+            }
+            read.complete(shared.readLock().isHeldByCurrentThread());
+        });
+        first.start();
+        await().until(() -> shared.isWriteLocked() && clock.parks(first) == 0 && first.getState() == Thread.State.WAITING);
+        redis.down(true);
+        mayUnlock.countDown();
+        await().until(() -> clock.isParked(first));
+        settle();
+        server.flushAll();
+        redis.heal();
+        assertThat(shared.writeLock().tryLock()).isTrue();
+        shared.readLock().lock();
+        shared.writeLock().unlock();
+        assertThat(shared.readLock().isHeldByCurrentThread()).isTrue();
+        passUntil(read::isDone);
+        assertThat(read.join()).isFalse();
+        assertThat(thrown.get()).isNull();
+        shared.readLock().unlock();
+        first.join();
+    }
+
     @Test
     void aReaderThatCouldNotBeToldSinceItsClientDidNotListenYet_asksAsSoonAsItListens() throws InterruptedException {
         CountDownLatch mayListen = new CountDownLatch(1);

@@ -61,8 +61,9 @@ final class Downgrading implements Downgrade {
     private @Nullable Hold drive(Way way) {
         try {
             return way.acquire(attempt, limit);
-        } catch (LockUnavailableException | IllegalStateException e) {
-            // The unlock ends the write hold all the same; the thread learns of the rest by its reads.
+        } catch (LockUnavailableException | IllegalStateException | Shares.Superseded e) {
+            // The unlock ends the write hold all the same; the thread learns of the rest by its reads. Another thread
+            // of the client supersedes this downgrade if it got the write lock meanwhile, because this one was lost.
             return null;
         } catch (InterruptedException e) {
             throw new AssertionError("A downgrade does not end by an interrupt", e);
