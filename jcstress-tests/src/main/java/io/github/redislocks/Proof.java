@@ -70,7 +70,7 @@ public final class Proof {
             new Part("single steps", "Core((?!Lucky).)*", 1_000, 1, 500),
             new Part("on the twin", "Twin((?!Broken|Lucky).)*", 10, 1, 1_000),
             new Part("broken, on the twin", "Twin((?!Lucky).)*Broken((?!Lucky).)*", 4, 1, 500),
-            new Part("on Redis", "Redis((?!Broken|Lucky).)*", 10, 1, 8_000),
+            new Part("on Redis", "Redis((?!Broken|Lucky).)*", 10, 1, 4_000),
             new Part("broken, on Redis", "Redis((?!Lucky).)*Broken((?!Lucky).)*", 4, 1, 1_000));
 
     private static final Part LUCK = new Part("broken, caught by luck", "[A-Za-z]*Lucky", 100, 10, 5_000);
