@@ -429,7 +429,8 @@ class ReadWriteLossTest extends FakeTime {
             read.complete(shared.readLock().isHeldByCurrentThread());
         });
         first.start();
-        await().until(() -> shared.isWriteLocked() && clock.parks(first) == 0 && first.getState() == Thread.State.WAITING);
+        await().until(() ->
+                shared.isWriteLocked() && clock.parks(first) == 0 && first.getState() == Thread.State.WAITING);
         redis.down(true);
         mayUnlock.countDown();
         await().until(() -> clock.isParked(first));
