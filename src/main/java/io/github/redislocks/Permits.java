@@ -144,7 +144,7 @@ public interface Permits {
      * there are fewer, all permits that are held stay valid until they are released, and nobody gets permits before
      * fewer than the new size are held.
      *
-     * @return the size before; the size that this object was made for if Redis did not know any
+     * @return the previous size; the size that this object was made for if Redis knew none
      * @throws IllegalArgumentException if the size is less than 1 or greater than 1,000; nothing is sent
      * @throws IllegalStateException if the {@link Locks} is closed
      * @throws LockUnavailableException if Redis does not answer; the size may have been changed

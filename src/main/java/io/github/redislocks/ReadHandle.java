@@ -3,8 +3,8 @@ package io.github.redislocks;
 /**
  * A hold of a {@link RedisReadLock} that belongs to no thread. {@link RedisReadLock#acquire()} returns one.
  * {@link Handle} says how to use it, with these differences: other readers, threads and handles, may have the lock at
- * the same time. A handle does not become the reader of a thread: the thread that has it and locks the write lock waits
- * for itself. {@link #releaseAfter} and {@link #releaseAfterAsync} throw {@link UnsupportedOperationException}.
+ * the same time. A thread that has a handle and locks the write lock waits for itself. {@link #releaseAfter} and
+ * {@link #releaseAfterAsync} throw {@link UnsupportedOperationException}.
  *
  * <pre>{@code
  * try (ReadHandle held = prices.readLock().acquire()) {

@@ -18,11 +18,12 @@ import java.util.concurrent.locks.Condition;
  * The lock for readers of a {@link RedisReentrantReadWriteLock}. Any number of threads of all JVMs may hold it at once,
  * as long as no thread holds the write lock.
  *
- * <p>The threads and handles of one {@link RedisLocks} share one hold in Redis, the <em>share</em>. Who finds a share
- * enters without a request. The share ends soon after its last reader, and as soon as its readers have left if a writer
- * waits. If the share is lost, all threads that read under it have lost the lock, as {@link RedisReentrantLock}
- * describes: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is notified of each thread's loss,
- * and the next {@link #unlock()} or {@link #ensureHeld()} of each throws {@link LockLostException}.
+ * <p>The threads and handles of one {@link RedisLocks} share one hold in Redis, the <em>share</em>. A reader that finds
+ * an open share enters without a request. The share ends soon after its last reader, and as soon as its readers have
+ * left if a writer waits. If the share is lost, all threads that read under it have lost the lock, as
+ * {@link RedisReentrantLock} describes: {@link #isHeldByCurrentThread()} turns false, the {@link LockListener} is
+ * notified of each thread's loss, and the next {@link #unlock()} or {@link #ensureHeld()} of each throws
+ * {@link LockLostException}.
  *
  * @since 0.1.0
  */
@@ -187,7 +188,7 @@ public final class RedisReadLock implements LeasedLock<ReadHandle> {
     /**
      * {@inheritDoc}
      *
-     * <p>The previous holder is the last writer, so all who read until the next writer get the same result.
+     * <p>The previous holder is the last writer, so all readers until the next writer get the same result.
      */
     @Override
     public boolean previousHolderLost() {

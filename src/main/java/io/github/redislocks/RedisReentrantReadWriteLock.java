@@ -69,7 +69,7 @@ public final class RedisReentrantReadWriteLock implements ReadWriteLock {
      * @throws LockUnavailableException if Redis does not answer
      */
     public boolean validate(long stamp) {
-        // The reads of the caller come before the look at the lock.
+        // The caller's reads must happen before this method looks at the lock.
         VarHandle.acquireFence();
         return stamp != 0 && tryOptimisticRead() == stamp;
     }

@@ -141,7 +141,7 @@ public final class Candidacy extends Agenda.Matter {
             asked = electorate.ask().get();
         } finally {
             if (asked == null) {
-                // A candidate that could not ask ends with its first step.
+                // The candidate could not ask for the lock: end it with its first step.
                 closing = true;
             }
             begun = true;

@@ -156,7 +156,7 @@ public final class LockQueries {
      * Ends the hold at once if it is a hold of this client. All shares that were there at the look have ended with it.
      *
      * @param seen the hold as Redis reported it
-     * @param sentNanos when the request was sent to which Redis reported the hold
+     * @param sentNanos the sending time of the request to which Redis reported the hold
      */
     private void endHere(LockKeys keys, Inspections.Held seen, long sentNanos) {
         boolean shares = seen.owner().equals(LockKeys.READERS);

@@ -206,8 +206,8 @@ public final class AsyncAcquisitions {
          */
         private volatile boolean begun;
         /**
-         * The present try; null during a pause between two, and after the end. This and all fields below are used by
-         * the caller's thread until {@link #begun} is set, and then by the loop's thread.
+         * The present try; null during a pause between two tries, and after the end. This and all fields below are used
+         * by the caller's thread until {@link #begun} is set, and then by the loop's thread.
          */
         private @Nullable Driver acquisition;
 
@@ -271,7 +271,7 @@ public final class AsyncAcquisitions {
             }
         }
 
-        /** Called after an error. */
+        /** Leaves the acquisition to the watchdog, after an error. */
         private void strand() {
             if (acquisition != null) {
                 acquisition.strand();
@@ -400,7 +400,7 @@ public final class AsyncAcquisitions {
 
         /** Fails the acquisition, since the client has been closed. The loop's thread has ended. */
         private void closed() {
-            // Others may wait for what this acquisition does.
+            // Other readers may wait for the share that this acquisition asks for.
             strand();
             fail(Attempts.closedException(), LockNotAcquired.Outcome.FAILED);
         }

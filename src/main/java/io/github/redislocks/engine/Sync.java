@@ -35,7 +35,7 @@ public class Sync extends LockObject {
     /** Makes the {@code Sync} of the permits with the given keys. */
     public static Sync ofPermits(LockEngine engine, LockKeys keys, Settings own) {
         Sync permits = new Sync(engine, keys, true, own);
-        // The short scripts are for locks.
+        // There are no short scripts for permits.
         permits.crowded = true;
         return permits;
     }

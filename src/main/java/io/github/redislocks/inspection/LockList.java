@@ -72,9 +72,9 @@ public final class LockList {
     }
 
     /**
-     * Iterates over what is found on all servers. Requests the next part only when the caller has taken all of the
-     * parts before. This is no flatMap of streams, since that would read a whole server before it passes on the first
-     * lock. One thread at a time uses the iterator, even if the stream is parallel.
+     * Iterates over the results of all servers. Requests the next part only when the caller has taken all earlier
+     * results. This is no flatMap of streams: a flatMap would read a whole server before it passes on the first lock.
+     * Only one thread at a time uses the iterator, even if the stream is parallel.
      */
     private final class Found<T> implements Iterator<T> {
 

@@ -23,8 +23,8 @@ final class Renewal implements Job {
 
     private static final long MIN_PAUSE_NANOS = 10_000_000;
     /**
-     * An inspection makes several batches. The next renewal of each batch is due this much earlier than that of the
-     * batch before, so that the batches spread over time.
+     * An inspection makes several batches. The next renewal of each batch is due this much earlier than the next
+     * renewal of the previous batch, so that the batches spread over time.
      */
     private static final long SPREAD_NANOS = 1_000_000;
 
@@ -96,8 +96,7 @@ final class Renewal implements Job {
 
     private Call renewal(long sentNanos) {
         Hold first = holds.get(0);
-        // In a batch, ask for its lease even if an inner unlock has ended the renewal of a hold: each hold was renewed
-        // with that lease when the batch was made.
+        // A batch keeps the lease with which it was made, even if an inner unlock has ended the renewal of a hold.
         if (holds.size() == 1) {
             leaseMillis = first.isRenewed()
                     ? first.owner.leaseMillis(first.renewedMillis())

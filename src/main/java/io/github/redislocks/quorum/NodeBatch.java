@@ -51,7 +51,7 @@ final class NodeBatch {
                 continue;
             }
             if (!question.poll.concerns(node)) {
-                // Since the question was asked, the answer to a vote has made it needless.
+                // The answer to a vote has meanwhile made this question needless.
                 question.answerUnasked(node);
             } else if (question.startTime(now)) {
                 wanted.add(question);
@@ -254,10 +254,10 @@ final class NodeBatch {
             node.server.doubt();
         } else if (reply != null && answer.hasTime()) {
             node.server.answered(reply.now());
-            // The server's time was read between the sending and now. Assume the sending, but not more than
-            // LATE_MARGIN_NANOS ago. An estimate of the server's clock that was too far ahead could let a request run
-            // after this client relies on its having expired. An estimate that is behind does less harm: at worst a
-            // request is refused as late, and sent again.
+            // The server read its time between the sending and now. Assume the moment of the sending, but not more than
+            // LATE_MARGIN_NANOS ago. If the estimate of the server's clock were too far ahead, a request could run
+            // although this client relies on its end. If the estimate is behind, the server at worst refuses a request
+            // as late, and the client sends it again.
             node.time.saw(reply, Math.max(sentNanos, System.nanoTime() - QuorumServer.LATE_MARGIN_NANOS));
         }
     }

@@ -72,7 +72,7 @@ final class NodeQuestion {
         poll.answered(node, Poll.UNASKED);
     }
 
-    /** Returns the outcome of the last copy, changed so that it says that an earlier copy may have run, if one may. */
+    /** Returns the outcome of the last copy. If there were earlier copies, the outcome says that one may have run. */
     private Outcome ofAllCopies(Outcome last) {
         if (!resent) {
             return last;

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Tokens grow from hold to hold. A node remembers the greatest token that it has given. It gives the wanted token if
  * that is greater, and otherwise its next token. Two majorities share a node, so one node of each majority knows the
- * token of the hold before, and gives a greater one. If the nodes of a majority gave different tokens, a second round
+ * token of the previous hold, and gives a greater one. If the nodes of a majority gave different tokens, a second round
  * writes the greatest of them to a majority before the caller gets the lock.
  */
 public final class VotePoll extends Poll {

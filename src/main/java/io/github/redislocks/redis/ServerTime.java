@@ -9,7 +9,8 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class ServerTime {
 
     /**
-     * The last known time, and when the request was sent whose reply had it. Replies to earlier requests do not count.
+     * The last known time, and the sending time of the request whose reply had it. Replies to earlier requests do not
+     * count.
      *
      * @param micros 0 if no time is known
      */

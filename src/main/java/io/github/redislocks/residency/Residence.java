@@ -65,7 +65,7 @@ public final class Residence extends Owner implements Keeper, ThreadHold.Host {
     private volatile boolean foundOthers;
     /** The number of the latest attempt whose lease another client has recalled. */
     private final AtomicLong recalled = new AtomicLong();
-    /** When that attempt was first recalled. */
+    /** When the lease of the attempt {@link #recalled} was first recalled. */
     private volatile long recalledNanos;
 
     private volatile long keepNanos;

@@ -192,8 +192,8 @@ abstract class ThreadLock extends Sync {
         all.threadLosses.ended(local);
         LockLostException exception = Losses.exception(local);
         if (local.isLost()) {
-            // The thread that declared the loss may not have ended the turn yet, which also records the loss. Do it
-            // here, so that remove() finds the record and restores the one before it.
+            // The thread that declared the loss may not have ended the turn yet. endTurn() also records the loss, so
+            // that remove() finds the record, and restores the record of an earlier loss.
             local.endTurn();
         }
         if (local.unlockedAfterLoss()) {
@@ -248,7 +248,7 @@ abstract class ThreadLock extends Sync {
         }
     }
 
-    /** A thread that waits in a Condition, for which it gives the lease up. */
+    /** A thread that gives the lease up to wait in a Condition. */
     private final class Waiter implements ConditionWaiter {
 
         private final ThreadHold local;

@@ -156,7 +156,7 @@ public final class ThreadLosses {
         return next;
     }
 
-    /** Completes the notifications of a thread's losses of one lock: of the latest loss and of those before it. */
+    /** Completes the notifications of a thread's losses of one lock: of the latest loss and of earlier losses. */
     private void complete(ThreadHold lost) {
         try {
             ended(lost);

@@ -29,7 +29,7 @@ final class Usage {
     private volatile long lastToken;
     /** Whether the loss of the lease was reported. */
     private volatile boolean told;
-    /** When the last request was sent to which Redis answered that the lease exists. */
+    /** The sending time of the last request to which Redis answered that the lease exists. */
     private volatile long confirmedNanos;
     /** When the last thread unlocked; before the first unlock, when the lease was acquired. */
     private volatile long unlockedNanos;

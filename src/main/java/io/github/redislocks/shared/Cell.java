@@ -9,16 +9,16 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of one thread at one lock. Threads write to no common place when they read, so each has a cell of its own,
- * permanently. A handle has a cell while it waits or reads; what is said of the thread is true of the handle, which
- * enters once. The place of a cell is one of:
+ * The state of one thread or one handle at one lock. Each thread has a cell of its own while it lives, so that threads
+ * that read write to no common variable. A handle has a cell while it waits or reads, and enters once; below, a thread
+ * may be a handle as well. The place of a cell is one of:
  *
  * <pre>
  *   null      the thread is outside
- *   WAITING   the thread waits for a share; who makes one puts it here, and so lets the thread in
- *   Inside    the thread reads inside its own write hold, which becomes a share if it ends first
+ *   WAITING   the thread waits for a share; the thread that begins a share puts it here, and so lets this one in
+ *   Inside    the thread reads inside its own write hold; if the write hold ends first, it becomes a share
  *   a Share   the thread reads under it
- *   a ReadHold the thread read under a share that was lost, and has still to unlock
+ *   a ReadHold the thread read under a share that was lost, and still has to unlock
  * </pre>
  *
  * <p>The thread that reads and a thread that declares the loss both change the place by compare-and-set, so an unlock
@@ -45,7 +45,7 @@ final class Cell {
     private volatile @Nullable ReadHold view;
     /** How many unlocks are due for the present place. Used by the thread only; others may read an older value. */
     private int count;
-    /** The latest loss that the thread has locked again after, and how many unlocks are due for such losses. */
+    /** The latest loss after which the thread has locked again, and how many unlocks are due for such losses. */
     private @Nullable ReadHold lost;
 
     private int lostCount;
@@ -102,7 +102,7 @@ final class Cell {
         place = WAITING;
     }
 
-    /** Declares the thread's reads lost with its write hold, the loss of which is reported by itself. */
+    /** Declares the thread's reads lost with its write hold. Only the loss of the write hold is reported. */
     void losesWrite(Hold write, LockLost.Reason reason) {
         ReadHold loss = new ReadHold(write, owner, usedNanos, false);
         loss.lose(reason);
@@ -120,7 +120,9 @@ final class Cell {
         return usedNanos;
     }
 
-    /** Enters a share. Called by the thread, which is outside; it has entered only if the share then admits it. */
+    /**
+     * Enters a share. Called by the thread, which is outside. The thread is inside only if the share then admits it.
+     */
     void enter(Share share, long now) {
         begins(now);
         place = share;
@@ -141,7 +143,7 @@ final class Cell {
         place = WAITING;
     }
 
-    /** Lets the thread in if it waits; returns whether it did. */
+    /** Lets the thread in; returns false if the thread does not wait. */
     boolean letIn(Share share) {
         return PLACE.compareAndSet(this, WAITING, share);
     }
@@ -188,7 +190,7 @@ final class Cell {
         return VIEW.compareAndSet(this, known, made) ? made : view(share, asked);
     }
 
-    /** The possession of a thread that was let in, as an object, or the loss of it; null if the thread is outside. */
+    /** The possession of a thread that was let in, as an object, or its loss; null if the thread is outside. */
     @Nullable
     Held entered(boolean asked) {
         Share share = share();

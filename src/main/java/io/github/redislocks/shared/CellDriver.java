@@ -9,8 +9,8 @@ import io.github.redislocks.waiting.Step;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Drives the acquisition of the read lock for a handle for which no thread waits. The handle waits in its cell as a
- * thread does, and asks Redis in turn.
+ * Drives the acquisition of a read lock by a handle, without a thread that waits. The handle waits in its cell as a
+ * thread does, and may become the asker.
  */
 final class CellDriver implements Driver {
 
@@ -71,7 +71,7 @@ final class CellDriver implements Driver {
     }
 
     private void begin(Hold hold) {
-        // The share is no longer that of the request: an error of this handle must not end it for the other readers.
+        // Forget the request: the share now belongs to all readers, so an error of this handle must not end the share.
         asking = null;
         try {
             entrance.begin(cell, hold);

@@ -11,8 +11,8 @@ import io.github.redislocks.waiting.Downgrade;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The downgrade of the calling thread, which reads inside its write hold. The thread takes the part of the asker from
- * any other thread, so that the client has one attempt for a share. All threads that wait share the result.
+ * The downgrade of the calling thread, which reads inside its write hold. The thread replaces any other asker, so that
+ * the client has one attempt for a share. All readers that wait share the result.
  */
 final class Downgrading implements Downgrade {
 
@@ -62,8 +62,9 @@ final class Downgrading implements Downgrade {
         try {
             return way.acquire(attempt, limit);
         } catch (LockUnavailableException | IllegalStateException | Shares.Superseded e) {
-            // The unlock ends the write hold all the same; the thread learns of the rest by its reads. Another thread
-            // of the client supersedes this downgrade if it got the write lock meanwhile, because this one was lost.
+            // The unlock still ends the write hold. The thread's next call of the read lock reports the loss. Another
+            // thread of the client supersedes this downgrade if this thread has lost the write lock meanwhile and the
+            // other thread got it.
             return null;
         } catch (InterruptedException e) {
             throw new AssertionError("A downgrade does not end by an interrupt", e);
@@ -72,7 +73,7 @@ final class Downgrading implements Downgrade {
         }
     }
 
-    /** Publishes that the thread reads on: before its write hold ends, so that listeners always know one of both. */
+    /** Publishes the thread's read before its write hold ends, so that listeners always know one of the two. */
     private void publish() {
         Held reading = all.events.isHeard() ? cell.entered(true) : null;
         if (reading != null) {
@@ -80,7 +81,7 @@ final class Downgrading implements Downgrade {
         }
     }
 
-    /** The thread reads no more: the write hold was lost, or nobody knows whether it became a share. */
+    /** Declares the thread's read lost: the write hold was lost, or nobody knows whether it became a share. */
     private void fail() {
         // A release that goes on in the background must not make a share that nobody looks after.
         write.names(null);

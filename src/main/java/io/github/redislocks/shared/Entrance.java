@@ -17,7 +17,7 @@ import java.util.concurrent.locks.LockSupport;
  */
 final class Entrance {
 
-    /** How long a thread that tries sleeps until it looks again what another reader has learnt. */
+    /** How long a thread that tries sleeps between two looks at what another reader has learnt. */
     private static final long TRY_PAUSE_NANOS = 20_000;
     /** How long a reader sleeps at most, since the thread that was to wake it may have met an error. */
     private static final long LOOK_NANOS = Timing.HEARTBEAT_MILLIS * 1_000_000;
@@ -45,7 +45,7 @@ final class Entrance {
         sharer.wakeNext();
     }
 
-    /** Leaves nothing in a cell, and forgets that of a handle. */
+    /** Ends a reader's wait, or takes the reader out of its share; then forgets the cell if the reader is a handle. */
     void leaves(Cell cell) {
         Share entered = cell.share();
         if (!cell.waitsNoMore() && entered == null) {
@@ -65,7 +65,8 @@ final class Entrance {
     }
 
     /**
-     * Waits until another reader has let this one in, and asks Redis in turn. Returns false if the time is over.
+     * Waits until the reader is in a share, and asks Redis for one when no other reader does. Returns false if the time
+     * is over.
      *
      * @param asked set to true if the thread asked
      */
@@ -154,7 +155,7 @@ final class Entrance {
         }
     }
 
-    /** Begins the share that the handle got which asked. */
+    /** Begins the share for which a handle has asked. */
     void begin(Cell cell, Hold hold) {
         all.begin(sharer, cell, hold);
     }
@@ -165,8 +166,8 @@ final class Entrance {
     }
 
     /**
-     * Throws if Redis has been away for longer than the reader waits through an outage, as another reader has found
-     * meanwhile: else all that wait would ask one after the other, each until its request fails.
+     * Throws if another reader has found that Redis has been away for longer than this reader waits through an outage.
+     * Otherwise all readers that wait would ask one after the other, each until its request fails.
      */
     private void throwIfAway(WaitLimit limit, long now) {
         Availability server = all.monitored.of(sharer.keys.lock());
@@ -180,8 +181,8 @@ final class Entrance {
     }
 
     /**
-     * Throws if a reader whose time is over waited for another one that asked, and Redis does not answer. A try that
-     * does not wait has its whole time for the answer: if that is over, Redis has not answered.
+     * Throws if the time of a reader ended while another reader asked, and Redis does not answer. A try that does not
+     * wait has its whole time for Redis' answer: if the time is over, Redis has not answered.
      */
     void checkOutage(boolean asked, WaitLimit limit) {
         Availability server = all.monitored.of(sharer.keys.lock());

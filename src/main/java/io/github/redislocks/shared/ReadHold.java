@@ -5,8 +5,8 @@ import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
 
 /**
- * A thread's or a handle's possession of a lock under a share, as an object. That of a thread is made only if somebody
- * needs it: a listener, a query, or the loss of the share. Its end says nothing about the share.
+ * A thread's or a handle's possession of a lock under a share, as an object. The object for a thread is made only when
+ * something needs it: a listener, a query, or the loss of the share. The end of the possession does not end the share.
  */
 final class ReadHold extends Held {
 
@@ -34,7 +34,7 @@ final class ReadHold extends Held {
         return share == other;
     }
 
-    /** Notes that the listeners hear of the loss by another hold. */
+    /** Notes that the loss of another hold is reported in place of the loss of this one. */
     void reportedOtherwise() {
         if (beginTelling()) {
             endTelling(true);

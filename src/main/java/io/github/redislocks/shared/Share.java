@@ -35,7 +35,7 @@ final class Share {
     private volatile long closedNanos;
     /** When a thread was last seen inside. Used by the watchdog only. */
     private long usedNanos;
-    /** When the watchdog looks for readers next, and how long it then waits. Used by the watchdog only. */
+    /** When the watchdog looks for readers next, and the pause after that look. Used by the watchdog only. */
     private long lookNanos;
 
     private long pauseNanos;
@@ -69,7 +69,7 @@ final class Share {
 
     /** Closes the share for a writer, unless it is closed or ends already. Call again for each recall. */
     void close(long now) {
-        // Write the time first: who sees the share closed must also see since when.
+        // Write the time first: a thread that sees the share closed must also see the time.
         closedNanos = now;
         int old = state;
         while ((old & STATES) < CLOSED && !STATE.compareAndSet(this, old, (old & ~STATES) + CLOSED)) {
@@ -90,9 +90,10 @@ final class Share {
     }
 
     /**
-     * Opens the share again if it was closed for a writer that does not wait any more; returns whether it was.
+     * Opens the share again, since the writer for which it was closed does not wait any more. Returns false if the
+     * share is not closed for a writer, or was closed after {@code sentNanos}.
      *
-     * @param sentNanos when the request was sent to which Redis answered that no writer waits
+     * @param sentNanos the sending time of the request to which Redis answered that no writer waits
      */
     boolean reopen(long sentNanos) {
         int old = state;

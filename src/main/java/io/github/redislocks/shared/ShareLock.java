@@ -32,10 +32,10 @@ public final class ShareLock extends Sync {
     private final Sharer sharer;
     private final Entrance entrance;
     private final Clock clock;
-    /** The lock for writers. */
+    /** The write lock. */
     private final Sync writer;
 
-    /** Makes the read lock for the lock of a writer. */
+    /** Makes the read lock that belongs to a write lock. */
     public ShareLock(LockEngine engine, Sync writer, Settings own, Shares all) {
         // Each attempt of a sharer has its own place in Redis, so it is fair.
         super(engine, writer.keys(), true, idle(own));
@@ -47,8 +47,8 @@ public final class ShareLock extends Sync {
     }
 
     /**
-     * The settings with the lease with which a share begins: a short one, so that the client delays no writer for long
-     * if it is killed while the share is idle.
+     * The settings with the short lease with which a share begins: if a client is killed while its share is idle, the
+     * client delays no writer for long.
      */
     private static Settings idle(Settings own) {
         return own.withLease(
@@ -238,7 +238,7 @@ public final class ShareLock extends Sync {
         }
     }
 
-    /** The possession of an owner that was let in, or the loss of it. */
+    /** The possession of an owner that was let in, or its loss. */
     private @Nullable Held read(Cell cell, boolean asked) {
         Share share = cell.share();
         return share == null || isHeard() || cell.owner instanceof HandleOwner ? cell.entered(asked) : share.hold;
@@ -302,7 +302,7 @@ public final class ShareLock extends Sync {
         });
     }
 
-    /** Ends the possession of a handle, and returns when; throws if it was lost. */
+    /** Ends the possession of a handle, and returns the time of the end; throws if the possession was lost. */
     private long end(Held held) {
         Cell cell = sharer.cell(held.owner);
         try {
@@ -314,7 +314,7 @@ public final class ShareLock extends Sync {
             leave(cell, present, now);
             return now;
         } finally {
-            // Nobody can release the handle again: after an error, this leaves.
+            // Leave even after an error: nobody can release the handle again.
             entrance.leaves(cell);
         }
     }

@@ -22,12 +22,13 @@ import org.jspecify.annotations.Nullable;
  * client each thread and each handle that reads has a {@link Cell}.
  *
  * <p>A reader that finds no open share waits in its cell. One of the waiting readers is the <i>asker</i>, which asks
- * Redis for a share on behalf of all. No reader asks before the share before has ended. Whoever makes a share lets all
- * readers in that wait at that moment, even if a writer has recalled the share already, and then closes it.
+ * Redis for a share on behalf of all. No reader asks before the previous share has ended. The thread that begins a
+ * share lets in all readers that wait at that moment, even if a writer has recalled the share already; only then does
+ * it close a recalled share.
  */
 final class Sharer extends Owner implements Keeper {
 
-    /** With this many cells, those of ended threads are looked for; then again when the number has doubled. */
+    /** With more cells than this, the sharer removes cells of ended threads; then again when the number has doubled. */
     private static final int FEW = 64;
 
     /** How long a downgrade sleeps until it looks again whether the asker has made another attempt. */
@@ -40,13 +41,13 @@ final class Sharer extends Owner implements Keeper {
     private final AtomicReference<@Nullable Share> share = new AtomicReference<>();
     private final AtomicReference<@Nullable Owner> asker = new AtomicReference<>();
     /**
-     * The thread that is about to become the asker for its downgrade; null if there is none. Only the thread that has
-     * the lock sets it.
+     * The thread that is about to become the asker for its downgrade; null if there is none. Set only by the thread
+     * that has the write lock.
      */
     private volatile @Nullable Owner downgrades;
     /** The number of the latest attempt whose share a writer has recalled. */
     private final AtomicLong recalled = new AtomicLong();
-    /** When the last renewal was sent that Redis has answered. */
+    /** The sending time of the last renewal that Redis has answered. */
     private volatile long renewedNanos;
 
     /** When a try last began a look for writers. */
@@ -57,10 +58,10 @@ final class Sharer extends Owner implements Keeper {
     private final AtomicLong longestMillis = new AtomicLong();
     /** The longest time of all lock objects for which a share stays after its last reader. */
     private final AtomicLong lingerNanos = new AtomicLong();
-    /** How many cells there may be until those of ended threads are looked for. */
+    /** With more cells than this, the sharer next removes cells of ended threads. */
     private volatile int manyCells = FEW;
 
-    /** Makes a sharer without a share. Its id in Redis is that of the client. */
+    /** Makes a sharer without a share. The sharer has the client's id in Redis. */
     Sharer(String clientId, LockKeys keys, Losses losses, Holds holds) {
         super(clientId, Sharer.class);
         this.keys = keys;
@@ -106,8 +107,8 @@ final class Sharer extends Owner implements Keeper {
     }
 
     /**
-     * Enters the open share, for a thread that is outside, and returns it; null if there is none, or it is not valid.
-     * After null the caller calls {@link Shares#left}, since the share may have been closed with this thread inside.
+     * Enters the open share, for a thread that is outside, and returns the share; null if no share is open and valid.
+     * After null, call {@link Shares#left}: the share may have been closed while this thread was inside.
      */
     @Nullable
     Share enter(Cell cell, long now) {
@@ -183,8 +184,8 @@ final class Sharer extends Owner implements Keeper {
     }
 
     /**
-     * Makes the calling thread the asker for its downgrade, as soon as {@code superseded} has ended the attempt of
-     * another asker.
+     * Makes the calling thread the asker for its downgrade. While there is another asker, runs {@code superseded},
+     * which fails that asker's attempt.
      */
     void beginsDowngrade(Owner caller, Runnable superseded) {
         downgrades = caller;
@@ -193,7 +194,7 @@ final class Sharer extends Owner implements Keeper {
             while (!asker.compareAndSet(null, caller)) {
                 superseded.run();
                 LockSupport.parkNanos(this, PAUSE_NANOS);
-                // Else the thread would sleep no more.
+                // Clear the interrupt flag: with the flag set, the thread would not sleep.
                 interrupted |= Thread.interrupted();
             }
         } finally {
@@ -202,18 +203,21 @@ final class Sharer extends Owner implements Keeper {
             }
             downgrades = null;
             if (asker.get() == null) {
-                // An error has stopped this thread, because of which other readers did not ask.
+                // An error has stopped this thread. Meanwhile no other reader has asked, so wake one.
                 wakeNext();
             }
         }
     }
 
-    /** Makes an owner that waits the asker; returns false if there is one, or a share that has not ended. */
+    /**
+     * Makes an owner that waits the asker. Returns false if another owner is the asker or about to become it, or if a
+     * share has not ended.
+     */
     boolean beginsAsking(Owner waiting) {
         if (downgrades != null || share.get() != null || !asker.compareAndSet(null, waiting)) {
             return false;
         }
-        // Look again: another asker may have got a share just before.
+        // Look again: an earlier asker may have got a share just before it ended its part.
         if (share.get() != null) {
             endsAsking();
             return false;
@@ -226,7 +230,7 @@ final class Sharer extends Owner implements Keeper {
         return asker.get() == waiting;
     }
 
-    /** Ends the part of the asker; the next owner that waits asks, if there is still no share. */
+    /** Ends the part of the asker. If there is still no share, the next owner that waits becomes the asker. */
     void endsAsking() {
         asker.set(null);
         Owner downgrading = downgrades;
@@ -236,7 +240,7 @@ final class Sharer extends Owner implements Keeper {
         wakeNext();
     }
 
-    /** Wakes one owner that waits: it asks Redis, if nobody does and there is no share. */
+    /** Wakes one owner that waits. The owner becomes the asker if there is no asker and no share. */
     void wakeNext() {
         for (Cell cell : cells.values()) {
             if (cell.isWaiting() && cell.owner.thread() != Thread.currentThread()) {
@@ -255,7 +259,8 @@ final class Sharer extends Owner implements Keeper {
     @Override
     public void renewed(long attempt, boolean wanted, long sentNanos) {
         if (wanted) {
-            // Note the recall before the look: who begins a share shows it first, and then looks for a recall.
+            // Note the recall before the look for a share: a thread that begins a share first makes it visible, and
+            // then looks for a recall.
             wanted(attempt);
         }
         Share present = share.get();
@@ -266,7 +271,8 @@ final class Sharer extends Owner implements Keeper {
     }
 
     /**
-     * Closes the share if a writer waits; else opens it again, if it was closed for a writer, and lets in who waits.
+     * Closes the share if a writer waits. Else opens a share again that was closed for a writer, and wakes the readers
+     * that wait.
      */
     private void renewed(Share present, boolean wanted, long sentNanos) {
         if (wanted) {
@@ -276,7 +282,7 @@ final class Sharer extends Owner implements Keeper {
         }
     }
 
-    /** When the last renewal was sent that Redis has answered. */
+    /** The sending time of the last renewal that Redis has answered. */
     long renewedNanos() {
         return renewedNanos;
     }
@@ -308,7 +314,7 @@ final class Sharer extends Owner implements Keeper {
         return lingerNanos.get();
     }
 
-    /** While threads read, a renewal asks for the lease that they want; else for the short one. */
+    /** The lease that a renewal asks for: the longest of all lock objects while threads read, else the short one. */
     @Override
     public long leaseMillis(long renewedMillis) {
         Share present = share.get();
@@ -337,7 +343,7 @@ final class Sharer extends Owner implements Keeper {
         return FollowUp.DONE;
     }
 
-    /** Notifies the listeners of a loss, unless that was done. */
+    /** Notifies the listeners of a loss, unless they have been notified. */
     void tell(@Nullable ReadHold loss) {
         LockLost.Reason reason = loss == null ? null : loss.lossReason();
         if (loss == null || reason == null || !loss.beginTelling()) {

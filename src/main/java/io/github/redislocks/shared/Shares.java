@@ -45,9 +45,9 @@ public final class Shares implements Task {
     private static final long LINGER_NANOS = 1_000_000;
     /** The longest time between two looks whether anybody reads under a share. */
     private static final long MOST_PAUSE_NANOS = 128_000_000;
-    /** The same for a share that stays longer than that. */
+    /** The longest time between two such looks at a share that a residency keeps. */
     private static final long MOST_KEPT_PAUSE_NANOS = 1_500_000_000;
-    /** How long a thread that tries the write lock sleeps until it looks again whether the own share has ended. */
+    /** How long a thread that tries the write lock sleeps between two looks whether its client's share has ended. */
     private static final long TRY_PAUSE_NANOS = 20_000;
 
     final Clock clock;
@@ -106,7 +106,7 @@ public final class Shares implements Task {
                 : new Downgrading(this, sharer, cell, hold);
     }
 
-    /** Makes the calling thread the asker, in place of a thread that asks now. */
+    /** Makes the calling thread the asker for its downgrade, and fails the attempt of any other asker. */
     void supersede(Sharer sharer, Owner caller) {
         sharer.beginsDowngrade(caller, () -> {
             for (Attempt attempt : attempts.all()) {
@@ -117,7 +117,7 @@ public final class Shares implements Task {
         });
     }
 
-    /** Ends the attempt of an asker whose part a downgrade takes. No caller sees it. */
+    /** Fails the attempt of an asker that a downgrade replaces. No caller gets this exception. */
     static final class Superseded extends RuntimeException {
 
         private static final long serialVersionUID = 1;
@@ -137,7 +137,8 @@ public final class Shares implements Task {
         }
         sharer.begin(asker, share);
         watchdog.wakeAt(hold.acquiredNanos + LINGER_NANOS);
-        // Look after the share is there for others to see: who recalls it, or closes the client, notes that first.
+        // Check only after other threads can see the share: a thread that recalls it, or closes the client, first notes
+        // that, and then looks for the share.
         if (sharer.isRecalled(share) || closed) {
             close(sharer, share);
         }
@@ -159,7 +160,8 @@ public final class Shares implements Task {
     private void end(Sharer sharer, Hold hold) {
         boolean sent = false;
         try {
-            // Make what the readers did visible to the next writer, which may be a thread of another client here.
+            // Make what the readers did visible to the next writer, which may be a thread of another client in this
+            // JVM.
             MemoryEdge.publish();
             long until = hold.beginRelease(clock.nanoTime());
             if (until == 0) {
@@ -187,7 +189,7 @@ public final class Shares implements Task {
         }
     }
 
-    /** A writer waits for the lock, which this client shares, or is about to share, by {@code attempt}. */
+    /** Called when a writer waits for the lock that this client shares, or is about to share, by {@code attempt}. */
     public void byWaiter(String lock, long attempt) {
         Sharer sharer = known(lock);
         if (sharer != null) {
@@ -199,7 +201,7 @@ public final class Shares implements Task {
         }
     }
 
-    /** A writer of another client tries the lock. Ends the share if nobody uses it. */
+    /** Called when a writer of another client tries the lock. Ends the share if nobody uses it. */
     public void byTry(String lock) {
         Sharer sharer = known(lock);
         Share share = sharer == null ? null : sharer.share();
@@ -238,7 +240,7 @@ public final class Shares implements Task {
                 + " and check then what you have read; or lock the write lock first, and the read lock inside it.");
     }
 
-    /** Waits until a share of which nobody has more use has ended, so that a try finds the lock free. */
+    /** Waits until a share that nobody uses has ended, so that a try finds the lock free. */
     @SuppressWarnings("ReferenceEquality")
     private void awaitEnd(Sharer sharer, Share share, WaitLimit limit) {
         while (sharer.share() == share
@@ -249,9 +251,9 @@ public final class Shares implements Task {
     }
 
     /**
-     * Returns true if Redis has said since {@code beganNanos} that a writer has the lock or waits for it: in its reply
-     * for the reader of this client that waits in Redis, or, if the share is closed, in its reply to a renewal. Asks
-     * Redis if it has not.
+     * Returns true if Redis has replied since {@code beganNanos} that a writer has the lock or waits for it: to the
+     * attempt of this client that waits in Redis or, if the share is closed, to a renewal. Without such a reply, has
+     * the watchdog ask Redis, and returns false.
      */
     boolean isKnownToBeBusy(Sharer sharer, long beganNanos) {
         Share share = sharer.share();
@@ -314,8 +316,8 @@ public final class Shares implements Task {
     }
 
     /**
-     * The threads that wait for a share, each with its lock, and the handles for which no thread waits, but for those
-     * that ask Redis by an attempt.
+     * The threads that wait for a share, and the handles for which no thread waits, each with its lock. A handle that
+     * is the asker is left out.
      */
     public Map<Object, LockKeys> waiting() {
         Map<Object, LockKeys> waiting = new HashMap<>();
@@ -377,7 +379,8 @@ public final class Shares implements Task {
         if (share.isIdle() && ++idle > settings.maxResident()) {
             closeIfUnused(sharer, share);
         }
-        // A renewal that found a writer has closed the share. After an error, too, nobody may have ended it.
+        // A closed share may not have ended yet: a renewal that finds a writer only closes the share, and an error may
+        // have stopped the thread that closed it.
         left(sharer, share);
         return share.lookNanos();
     }
@@ -409,7 +412,7 @@ public final class Shares implements Task {
         sharer.reopenIdle(share);
     }
 
-    /** Ends all shares: now if nobody is inside, else after the last one. From now on each share is closed at once. */
+    /** Ends each share: at once if nobody is inside, else after its last reader. Later shares are closed at once. */
     public void close() {
         closed = true;
         Steps.forEach(all(), sharer -> {

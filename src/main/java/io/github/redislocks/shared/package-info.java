@@ -1,6 +1,6 @@
 /**
- * Readers: the threads and handles of a client share a lock with each other and with the readers of other clients.
- * Stands above the engine, which does not know it. Its words:
+ * Readers: the threads and handles of a client share a lock with each other and with the readers of other clients. The
+ * room stands above the engine, which does not know it. The words of the room:
  *
  * <ul>
  *   <li>A <i>sharer</i> is the client as one of the owners of a lock in Redis.

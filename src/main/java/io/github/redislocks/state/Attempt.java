@@ -64,8 +64,8 @@ public final class Attempt extends Footprint {
     public record Failure(RuntimeException exception) implements Verdict {
 
         /**
-         * Returns the exception, to be thrown once by the waiting thread. Its stack trace, so far that of the thread
-         * that made the attempt fail, becomes that of the calling thread.
+         * Returns the exception, to be thrown once by the waiting thread. The stack trace then shows the calling
+         * thread, and no longer the thread that made the attempt fail.
          */
         public RuntimeException raised() {
             exception.fillInStackTrace();
@@ -294,7 +294,7 @@ public final class Attempt extends Footprint {
         return first;
     }
 
-    /** Sets the verdict to {@link Left#LEFT} if the verdict is still {@code seen}; returns whether it was. */
+    /** Sets the verdict to {@link Left#LEFT} if it is still {@code seen}; returns false if it is another. */
     public boolean leave(@Nullable Verdict seen) {
         return verdict.compareAndSet(seen, Left.LEFT);
     }

@@ -147,7 +147,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         return state;
     }
 
-    /** Changes the state if it is still {@code from}; returns whether it was. */
+    /** Changes the state if it is still {@code from}; returns false if it is another. */
     final boolean changeState(long from, long to) {
         return STATE.compareAndSet(this, from, to);
     }

@@ -14,7 +14,7 @@ public final class LimitedHold extends Hold {
     private static final long NOT_YET = Long.MAX_VALUE;
 
     private final long maxHoldMillis;
-    /** When the time began. */
+    /** When the time of {@code maxHold} began. */
     private volatile long beganNanos;
     /**
      * Whether the present lease lasts until the end of {@code maxHold}, so that no other lease follows. Written after

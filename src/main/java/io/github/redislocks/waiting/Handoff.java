@@ -394,7 +394,7 @@ public final class Handoff implements Renewals.Rescue {
         long untilNanos();
     }
 
-    /** Sends at once the pending leaves of an attempt that has ended: Redis has granted it the lock. */
+    /** Sends the pending leaves of an ended attempt at once, since Redis has granted the lock to that attempt. */
     public void hasten(long attempt) {
         for (PendingCommand command : watchdog.commands()) {
             if (command instanceof HandoffCommands.Leave leave && leave.gone.number == attempt) {

@@ -150,8 +150,7 @@ public final class Settlements {
         private boolean hasEnded(Attempt.Grant dated) {
             Attempt.QueuePosition position = attempt.position();
             if (attempt.owner.isShared()) {
-                // Shares after one writer have one token. So only a request that was sent after the one from which the
-                // grant counts shows that the grant has ended.
+                // All shares after one writer have the same token, so a token cannot show that the grant has ended.
                 return position != null && position.sentNanos() > sentNanos(dated);
             }
             return position != null

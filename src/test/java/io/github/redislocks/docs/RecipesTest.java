@@ -119,8 +119,7 @@ class RecipesTest {
 
     private void copy() throws InterruptedException {
         FencedLock report = locks.reentrantLock("report");
-        // The same, if the lock becomes free in time; false if not. A loss interrupts the action, which sleeps or reads
-        // meanwhile.
+        // The same if the lock becomes free in time, else false. A loss interrupts the thread of the action.
         boolean copied = report.tryRunWithHandle(Duration.ofSeconds(2), held -> feed.copyTo(store));
         assertThat(copied).isTrue();
     }

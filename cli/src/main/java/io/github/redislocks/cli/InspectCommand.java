@@ -58,7 +58,7 @@ final class InspectCommand extends CliCommand {
     static Optional<PermitsInspection> pool(RedisLocks locks, String name) {
         try {
             PermitsInspection seen = locks.permits(name, 1).inspect();
-            // Of a pool that Redis does not know, an object shows the size that it was made for.
+            // If Redis does not know the pool, inspect() returns the size of the Permits object: so ask with two sizes.
             boolean isKnown =
                     seen.size() != 1 || locks.permits(name, 2).inspect().size() == 1;
             return isKnown ? Optional.of(seen) : Optional.empty();

@@ -205,7 +205,8 @@ final class RunCommand implements Callable<Integer> {
     }
 
     private RedisLocks open() {
-        // A lease of the client would also be the restartDelay of a quorum, which its clients have in common.
+        // Set the client's lease for permits only, which a quorum does not have: in a quorum, that lease is also the
+        // default restartDelay, which should be the same for all clients.
         return permits == null ? server.open() : server.builder().lease(lease).build();
     }
 

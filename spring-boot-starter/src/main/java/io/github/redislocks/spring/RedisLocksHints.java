@@ -6,8 +6,8 @@ import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.aot.hint.TypeReference;
 
 /**
- * Registers the resources and the proxy that a native image needs for this library: the scripts, and one proxy of
- * Jedis.
+ * Registers what a native image needs for this library: the scripts, the file with the version of Jedis, and one proxy
+ * of Jedis.
  */
 final class RedisLocksHints implements RuntimeHintsRegistrar {
 

@@ -19,7 +19,7 @@ public final class JedisSubscription implements Redis.Subscription {
     private final Tracking.@Nullable Listener listener;
 
     private volatile boolean closed;
-    /** When the ping was sent that has no answer yet; 0 if all pings are answered. */
+    /** The sending time of the ping that has no answer yet; 0 if all pings are answered. */
     private volatile long pingedNanos;
 
     public JedisSubscription(

@@ -33,10 +33,10 @@ import redis.clients.jedis.exceptions.JedisDataException;
  * A connection to the server, which is opened once. Each use has its own deadline, and any thread can close the
  * connection at once.
  *
- * <p>A connection of Jedis cannot do that. No other thread can reach it before its handshake is done. A closed
- * connection opens itself again. With TLS, a close waits for the other side, or for a writer that is stuck. A timeout
- * limits one read, although a reply may come in many pieces. So this class makes the plain socket itself; the socket
- * checks the deadline before each read.
+ * <p>A connection made by Jedis alone offers neither. No other thread can reach it before its handshake is done. It
+ * opens itself again after a close. With TLS, its close waits for the other side, or for a writer that is stuck. Its
+ * timeout limits one read, although a reply may come in many pieces. So this class makes the plain socket itself; the
+ * socket checks the deadline before each read.
  */
 public final class PooledConnection implements JedisSocketFactory {
 

@@ -81,7 +81,7 @@ public final class RedisLocksRegistry
     }
 
     /**
-     * Returns the lock of a key with all methods of this library, such as {@code fencingToken()}.
+     * Returns the key's lock as a lock of this library, with methods such as {@code fencingToken()}.
      *
      * @throws IllegalArgumentException as {@link #obtain}
      */
