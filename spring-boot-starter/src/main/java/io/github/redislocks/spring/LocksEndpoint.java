@@ -34,6 +34,8 @@ class LocksEndpoint {
         return new Client(
                 locks.clientId(),
                 locks.countHeld(),
+                locks.countRead(),
+                locks.countPermits(),
                 locks.countWaitingCalls(),
                 locks.countResident(),
                 first(locks.heldNames()),
@@ -69,7 +71,10 @@ class LocksEndpoint {
     /**
      * The locks of this client, in numbers and by name.
      *
-     * @param held the number of locks that the client holds
+     * @param held the number of locks that the client holds: each lock under which it reads counts once, and each
+     *     handle of permits
+     * @param read the number of locks under which the client reads
+     * @param permits the number of permits that the client has
      * @param waiting the number of the client's calls that are acquiring a lock
      * @param resident the number of locks that the client keeps by its residency and that none of its threads holds
      * @param heldHere the names of the locks that the client holds, 1,000 at most
@@ -78,6 +83,8 @@ class LocksEndpoint {
     public record Client(
             String client,
             long held,
+            long read,
+            long permits,
             long waiting,
             long resident,
             List<String> heldHere,

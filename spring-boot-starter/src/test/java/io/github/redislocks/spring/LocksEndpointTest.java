@@ -3,6 +3,7 @@ package io.github.redislocks.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.redislocks.PermitHandle;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisReentrantLock;
 import io.github.redislocks.fixture.RedisServers;
@@ -55,7 +56,8 @@ class LocksEndpointTest {
             assertThat(shown(endpoint, parts).holder()).isNull();
             lock.lock();
             assertThat(endpoint.client())
-                    .isEqualTo(new LocksEndpoint.Client(locks.clientId(), 1, 0, 0, List.of(name), List.of(), false));
+                    .isEqualTo(
+                            new LocksEndpoint.Client(locks.clientId(), 1, 0, 0, 0, 0, List.of(name), List.of(), false));
             LocksEndpoint.Lock shown = shown(endpoint, parts);
             assertThat(shown.name()).isEqualTo(name);
             assertThat(shown.holder().owner()).startsWith(locks.clientId());
@@ -94,6 +96,22 @@ class LocksEndpointTest {
             memory.lose("lost");
             assertThat(new LocksEndpoint(locks).client().held()).isOne();
             assertThat(new LocksHealthIndicator(locks).health().getDetails()).containsEntry("held", 1L);
+        }
+    }
+
+    @Test
+    void endpoint_countsReadersAndPermits() throws InterruptedException {
+        try (InMemoryLocks memory = InMemoryLocks.start()) {
+            RedisLocks locks = memory.client();
+            locks.reentrantLock("stock").lock();
+            locks.readWriteLock("prices").readLock().lock();
+            try (PermitHandle permits = locks.permits("encoder", 8).acquire(3)) {
+                assertThat(permits.isHeld()).isTrue();
+                LocksEndpoint.Client shown = new LocksEndpoint(locks).client();
+                assertThat(shown.held()).isEqualTo(3);
+                assertThat(shown.read()).isOne();
+                assertThat(shown.permits()).isEqualTo(3);
+            }
         }
     }
 
