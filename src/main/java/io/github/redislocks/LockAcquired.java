@@ -23,13 +23,16 @@ public final class LockAcquired extends LockEvent {
     private final Duration waited;
     private final boolean previousHolderLost;
     private final boolean local;
+    private final Mode mode;
 
-    private LockAcquired(String lockName, long token, Duration waited, boolean previousHolderLost, boolean local) {
+    private LockAcquired(
+            String lockName, long token, Duration waited, boolean previousHolderLost, boolean local, Mode mode) {
         this.lockName = Objects.requireNonNull(lockName, "lockName");
         this.token = token;
         this.waited = Objects.requireNonNull(waited, "waited");
         this.previousHolderLost = previousHolderLost;
         this.local = local;
+        this.mode = Objects.requireNonNull(mode, "mode");
     }
 
     /** Makes the event of an acquisition that needed a request to Redis, for tests of listeners. */
@@ -40,7 +43,12 @@ public final class LockAcquired extends LockEvent {
     /** Makes an event, for tests of listeners. */
     public static LockAcquired of(
             String lockName, long token, Duration waited, boolean previousHolderLost, boolean local) {
-        return new LockAcquired(lockName, token, waited, previousHolderLost, local);
+        return new LockAcquired(lockName, token, waited, previousHolderLost, local, Mode.WRITE);
+    }
+
+    /** Makes the same event of another mode, for tests of listeners. Without this call the mode is WRITE. */
+    public LockAcquired withMode(Mode other) {
+        return other == mode ? this : new LockAcquired(lockName, token, waited, previousHolderLost, local, other);
     }
 
     /** The name of the lock. */
@@ -48,7 +56,12 @@ public final class LockAcquired extends LockEvent {
         return lockName;
     }
 
-    /** The fencing token of the hold. */
+    /** Whether the event concerns a lock, a read lock or permits. */
+    public Mode mode() {
+        return mode;
+    }
+
+    /** The fencing token of the hold; of a read lock, the token of the last writer. */
     public long token() {
         return token;
     }
@@ -75,6 +88,7 @@ public final class LockAcquired extends LockEvent {
     List<Map.Entry<String, Object>> values() {
         return List.of(
                 Map.entry("lockName", lockName),
+                Map.entry("mode", mode),
                 Map.entry("token", token),
                 Map.entry("waited", waited),
                 Map.entry("previousHolderLost", previousHolderLost),

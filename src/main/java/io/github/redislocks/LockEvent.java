@@ -17,6 +17,20 @@ public abstract class LockEvent {
 
     LockEvent() {}
 
+    /**
+     * What an event concerns. Later versions may add modes, so a {@code switch} needs a default.
+     *
+     * @since 0.1.0
+     */
+    public enum Mode {
+        /** A lock that one owner has alone, such as a {@link RedisReentrantLock} or the write lock. */
+        WRITE,
+        /** The read lock of a {@link RedisReentrantReadWriteLock}. */
+        READ,
+        /** {@link Permits} of a pool. */
+        PERMITS
+    }
+
     /** The values of the event, each with its name. Two events of a class are equal if these are equal. */
     abstract List<Map.Entry<String, Object>> values();
 

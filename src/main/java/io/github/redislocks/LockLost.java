@@ -26,17 +26,24 @@ public final class LockLost extends LockEvent implements Serializable {
     private final long token;
     private final String owner;
     private final Reason reason;
+    private final Mode mode;
 
-    private LockLost(String lockName, long token, String owner, Reason reason) {
+    private LockLost(String lockName, long token, String owner, Reason reason, Mode mode) {
         this.lockName = Objects.requireNonNull(lockName, "lockName");
         this.token = token;
         this.owner = Objects.requireNonNull(owner, "owner");
         this.reason = Objects.requireNonNull(reason, "reason");
+        this.mode = Objects.requireNonNull(mode, "mode");
     }
 
     /** Makes an event, for tests of code that handles losses. */
     public static LockLost of(String lockName, long token, String owner, Reason reason) {
-        return new LockLost(lockName, token, owner, reason);
+        return new LockLost(lockName, token, owner, reason, Mode.WRITE);
+    }
+
+    /** Makes the same event of another mode, for tests of code that handles losses. Without this call the mode is WRITE. */
+    public LockLost withMode(Mode other) {
+        return other == mode ? this : new LockLost(lockName, token, owner, reason, other);
     }
 
     /** The name of the lock. */
@@ -44,7 +51,12 @@ public final class LockLost extends LockEvent implements Serializable {
         return lockName;
     }
 
-    /** The fencing token of the hold that was lost. */
+    /** Whether the event concerns a lock, a read lock or permits. */
+    public Mode mode() {
+        return mode;
+    }
+
+    /** The fencing token of the hold that was lost; of a read lock, the token of the last writer. */
     public long token() {
         return token;
     }
@@ -68,6 +80,7 @@ public final class LockLost extends LockEvent implements Serializable {
     List<Map.Entry<String, Object>> values() {
         return List.of(
                 Map.entry("lockName", lockName),
+                Map.entry("mode", mode),
                 Map.entry("token", token),
                 Map.entry("owner", owner),
                 Map.entry("reason", reason));

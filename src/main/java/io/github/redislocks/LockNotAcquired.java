@@ -21,21 +21,33 @@ public final class LockNotAcquired extends LockEvent {
     private final String lockName;
     private final Duration waited;
     private final Outcome outcome;
+    private final Mode mode;
 
-    private LockNotAcquired(String lockName, Duration waited, Outcome outcome) {
+    private LockNotAcquired(String lockName, Duration waited, Outcome outcome, Mode mode) {
         this.lockName = Objects.requireNonNull(lockName, "lockName");
         this.waited = Objects.requireNonNull(waited, "waited");
         this.outcome = Objects.requireNonNull(outcome, "outcome");
+        this.mode = Objects.requireNonNull(mode, "mode");
     }
 
     /** Makes an event, for tests of listeners. */
     public static LockNotAcquired of(String lockName, Duration waited, Outcome outcome) {
-        return new LockNotAcquired(lockName, waited, outcome);
+        return new LockNotAcquired(lockName, waited, outcome, Mode.WRITE);
+    }
+
+    /** Makes the same event of another mode, for tests of listeners. Without this call the mode is WRITE. */
+    public LockNotAcquired withMode(Mode other) {
+        return other == mode ? this : new LockNotAcquired(lockName, waited, outcome, other);
     }
 
     /** The name of the lock. */
     public String lockName() {
         return lockName;
+    }
+
+    /** Whether the event concerns a lock, a read lock or permits. */
+    public Mode mode() {
+        return mode;
     }
 
     /** How long the call tried to acquire the lock. */
@@ -64,6 +76,10 @@ public final class LockNotAcquired extends LockEvent {
 
     @Override
     List<Map.Entry<String, Object>> values() {
-        return List.of(Map.entry("lockName", lockName), Map.entry("waited", waited), Map.entry("outcome", outcome));
+        return List.of(
+                Map.entry("lockName", lockName),
+                Map.entry("mode", mode),
+                Map.entry("waited", waited),
+                Map.entry("outcome", outcome));
     }
 }

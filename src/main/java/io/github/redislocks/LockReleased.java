@@ -22,12 +22,14 @@ public final class LockReleased extends LockEvent {
     private final long token;
     private final Duration held;
     private final Duration keptFor;
+    private final Mode mode;
 
-    private LockReleased(String lockName, long token, Duration held, Duration keptFor) {
+    private LockReleased(String lockName, long token, Duration held, Duration keptFor, Mode mode) {
         this.lockName = Objects.requireNonNull(lockName, "lockName");
         this.token = token;
         this.held = Objects.requireNonNull(held, "held");
         this.keptFor = Objects.requireNonNull(keptFor, "keptFor");
+        this.mode = Objects.requireNonNull(mode, "mode");
     }
 
     /** Makes an event of a lock that is free after the release, for tests of listeners. */
@@ -37,7 +39,12 @@ public final class LockReleased extends LockEvent {
 
     /** Makes an event, for tests of listeners. */
     public static LockReleased of(String lockName, long token, Duration held, Duration keptFor) {
-        return new LockReleased(lockName, token, held, keptFor);
+        return new LockReleased(lockName, token, held, keptFor, Mode.WRITE);
+    }
+
+    /** Makes the same event of another mode, for tests of listeners. Without this call the mode is WRITE. */
+    public LockReleased withMode(Mode other) {
+        return other == mode ? this : new LockReleased(lockName, token, held, keptFor, other);
     }
 
     /** The name of the lock. */
@@ -45,7 +52,12 @@ public final class LockReleased extends LockEvent {
         return lockName;
     }
 
-    /** The fencing token of the hold. */
+    /** Whether the event concerns a lock, a read lock or permits. */
+    public Mode mode() {
+        return mode;
+    }
+
+    /** The fencing token of the hold; of a read lock, the token of the last writer. */
     public long token() {
         return token;
     }
@@ -64,6 +76,7 @@ public final class LockReleased extends LockEvent {
     List<Map.Entry<String, Object>> values() {
         return List.of(
                 Map.entry("lockName", lockName),
+                Map.entry("mode", mode),
                 Map.entry("token", token),
                 Map.entry("held", held),
                 Map.entry("keptFor", keptFor));

@@ -23,18 +23,22 @@ class EventEqualityTest {
                         () -> LockAcquired.of("a", 2, SECOND, false),
                         () -> LockAcquired.of("a", 1, Duration.ZERO, false),
                         () -> LockAcquired.of("a", 1, SECOND, true),
-                        () -> LockAcquired.of("a", 1, SECOND, false, true)),
+                        () -> LockAcquired.of("a", 1, SECOND, false, true),
+                        () -> LockAcquired.of("a", 1, SECOND, false).withMode(LockEvent.Mode.READ)),
                 List.of(
                         () -> LockNotAcquired.of("a", SECOND, LockNotAcquired.Outcome.BUSY),
                         () -> LockNotAcquired.of("b", SECOND, LockNotAcquired.Outcome.BUSY),
                         () -> LockNotAcquired.of("a", Duration.ZERO, LockNotAcquired.Outcome.BUSY),
-                        () -> LockNotAcquired.of("a", SECOND, LockNotAcquired.Outcome.FAILED)),
+                        () -> LockNotAcquired.of("a", SECOND, LockNotAcquired.Outcome.FAILED),
+                        () -> LockNotAcquired.of("a", SECOND, LockNotAcquired.Outcome.BUSY)
+                                .withMode(LockEvent.Mode.READ)),
                 List.of(
                         () -> LockReleased.of("a", 1, SECOND),
                         () -> LockReleased.of("b", 1, SECOND),
                         () -> LockReleased.of("a", 2, SECOND),
                         () -> LockReleased.of("a", 1, Duration.ZERO),
-                        () -> LockReleased.of("a", 1, SECOND, SECOND)),
+                        () -> LockReleased.of("a", 1, SECOND, SECOND),
+                        () -> LockReleased.of("a", 1, SECOND).withMode(LockEvent.Mode.READ)),
                 List.of(
                         () -> LockForced.of("a", 1, "main"),
                         () -> LockForced.of("b", 1, "main"),
@@ -45,7 +49,8 @@ class EventEqualityTest {
                         () -> LockLost.of("b", 1, "main", LockLost.Reason.TAKEN),
                         () -> LockLost.of("a", 2, "main", LockLost.Reason.TAKEN),
                         () -> LockLost.of("a", 1, "other", LockLost.Reason.TAKEN),
-                        () -> LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED)),
+                        () -> LockLost.of("a", 1, "main", LockLost.Reason.EXPIRED),
+                        () -> LockLost.of("a", 1, "main", LockLost.Reason.TAKEN).withMode(LockEvent.Mode.PERMITS)),
                 List.of(
                         () -> LockExpiring.of("a", 1, "main", SECOND),
                         () -> LockExpiring.of("b", 1, "main", SECOND),
@@ -71,7 +76,8 @@ class EventEqualityTest {
     void event_asText_hasNamesUnitsAndNoControlCharacters() {
         assertThat(LockAcquired.of("a\nb", 1, SECOND, true))
                 .hasToString(
-                        "LockAcquired[lockName=a\\u000ab, token=1, waited=1 s, previousHolderLost=true, local=false]");
+                        "LockAcquired[lockName=a\\u000ab, mode=WRITE, token=1, waited=1 s, previousHolderLost=true,"
+                                + " local=false]");
         assertThat(LockGivenUp.of("a", LockGivenUp.Reason.IDLE, Duration.ofMillis(1_500), 2))
                 .hasToString("LockGivenUp[lockName=a, reason=IDLE, lasted=1500 ms, acquisitions=2, sinceRecall=none]");
     }

@@ -85,10 +85,23 @@ class FlightRecordingTest extends FakeTime {
         job.unlock();
         RecordedEvent hold = events("LockHold").get(0);
         assertThat(hold.getString("lock")).isEqualTo("job");
+        assertThat(hold.getString("mode")).isEqualTo("WRITE");
         assertThat(hold.getLong("token")).isEqualTo(token);
         assertThat(hold.getDuration("held")).isEqualTo(Duration.ofMillis(5));
         assertThat(hold.getThread().getJavaName())
                 .isEqualTo(Thread.currentThread().getName());
+    }
+
+    @Test
+    void read_isRecordedAsOne() {
+        recording.start();
+        RedisReadLock read = others.readWriteLock("job").readLock();
+        read.lock();
+        clock.advanceMillis(5);
+        read.unlock();
+        assertThat(events("LockHold"))
+                .extracting(event -> event.getString("mode"))
+                .containsExactly("READ");
     }
 
     @Test
@@ -107,6 +120,7 @@ class FlightRecordingTest extends FakeTime {
         assertThat(job.tryLock()).isFalse();
         RecordedEvent wait = events("LockWait").get(0);
         assertThat(wait.getString("outcome")).isEqualTo("BUSY");
+        assertThat(wait.getString("mode")).isEqualTo("WRITE");
         assertThat(wait.getLong("token")).isZero();
     }
 
@@ -119,6 +133,7 @@ class FlightRecordingTest extends FakeTime {
         await().until(() -> !events("LockLost").isEmpty());
         RecordedEvent loss = events("LockLost").get(0);
         assertThat(loss.getString("reason")).isEqualTo("EXPIRED");
+        assertThat(loss.getString("mode")).isEqualTo("WRITE");
         assertThat(loss.getString("lock")).isEqualTo("job");
     }
 

@@ -175,6 +175,54 @@ class LockListenerTest extends FakeTime {
         assertThat(released.held()).isEqualTo(Duration.ofMillis(40));
     }
 
+    private void assertModes(LockEvent.Mode... modes) {
+        assertThat(events)
+                .filteredOn(event -> !(event instanceof LocksRenewed))
+                .extracting("mode")
+                .containsExactly((Object[]) modes);
+    }
+
+    @Test
+    void hold_ofALockAReadLockOrPermits_isToldWithItsMode() throws InterruptedException {
+        RedisReentrantReadWriteLock both = observed.readWriteLock("both");
+        both.writeLock().lock();
+        both.readLock().lock();
+        both.writeLock().unlock();
+        both.readLock().unlock();
+        CompletableFuture<ReadHandle> handle = both.readLock().acquireAsync();
+        passUntil(handle::isDone);
+        handle.join().release();
+        observed.permits("pool", 1).acquire().release();
+        assertModes(
+                LockEvent.Mode.WRITE,
+                LockEvent.Mode.READ,
+                LockEvent.Mode.WRITE,
+                LockEvent.Mode.READ,
+                LockEvent.Mode.READ,
+                LockEvent.Mode.READ,
+                LockEvent.Mode.PERMITS,
+                LockEvent.Mode.PERMITS);
+    }
+
+    @Test
+    void tryOfAReadLockOrPermits_inVain_isToldWithItsMode() throws InterruptedException {
+        other.lock();
+        PermitHandle taken = others.permits("pool", 1).acquire();
+        assertThat(observed.readWriteLock("job").readLock().tryLock()).isFalse();
+        assertThat(observed.permits("pool", 1).tryAcquire(Duration.ZERO)).isEmpty();
+        assertModes(LockEvent.Mode.READ, LockEvent.Mode.PERMITS);
+        taken.release();
+    }
+
+    @Test
+    void lossOfAReadLock_isToldWithItsMode() {
+        RedisReadLock read = observed.readWriteLock("job").readLock();
+        read.lock();
+        clock.advanceMillis(30_000);
+        assertThat(read.isHeldByCurrentThread()).isFalse();
+        await().untilAsserted(() -> assertModes(LockEvent.Mode.READ, LockEvent.Mode.READ));
+    }
+
     @Test
     void attempt_busyInterruptedOrFailed_isToldWithItsOutcome() throws InterruptedException {
         other.lock();

@@ -10,6 +10,7 @@ import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.List;
@@ -51,9 +52,14 @@ class LockMetricsTest extends FakeTime {
 
     private long waits(String outcome) {
         return registry.get(LockMetrics.WAIT)
+                .tag(LockMetrics.MODE, "write")
                 .tag(LockMetrics.OUTCOME, outcome)
                 .timer()
                 .count();
+    }
+
+    private Timer holds(String mode) {
+        return registry.get(LockMetrics.HOLD).tag(LockMetrics.MODE, mode).timer();
     }
 
     private double gauge(String name) {
@@ -66,8 +72,7 @@ class LockMetricsTest extends FakeTime {
         clock.advanceMillis(40);
         job.unlock();
         assertThat(waits("acquired")).isEqualTo(1);
-        assertThat(registry.get(LockMetrics.HOLD).timer().totalTime(TimeUnit.MILLISECONDS))
-                .isEqualTo(40);
+        assertThat(holds("write").totalTime(TimeUnit.MILLISECONDS)).isEqualTo(40);
     }
 
     @Test
@@ -104,6 +109,7 @@ class LockMetricsTest extends FakeTime {
         clock.advanceMillis(1_000);
         assertThat(job.isHeldByCurrentThread()).isFalse();
         await().until(() -> registry.get(LockMetrics.LOST)
+                        .tag(LockMetrics.MODE, "write")
                         .tag(LockMetrics.REASON, "expired")
                         .counter()
                         .count()
@@ -126,6 +132,24 @@ class LockMetricsTest extends FakeTime {
         assertThat(gauge(LockMetrics.READ)).isZero();
         assertThat(gauge(LockMetrics.PERMITS)).isZero();
         assertThat(gauge(LockMetrics.HELD)).isEqualTo(1);
+    }
+
+    @Test
+    void readersAndPermits_areTimedApartFromOtherHolds() throws InterruptedException {
+        RedisReadLock prices = measured.readWriteLock("prices").readLock();
+        prices.lock();
+        clock.advanceMillis(40);
+        prices.unlock();
+        measured.permits("encoder", 8).acquire(3).release();
+        assertThat(holds("read").totalTime(TimeUnit.MILLISECONDS)).isEqualTo(40);
+        assertThat(holds("permits").count()).isEqualTo(1);
+        assertThat(holds("write").count()).isZero();
+        assertThat(registry.get(LockMetrics.WAIT)
+                        .tag(LockMetrics.MODE, "read")
+                        .tag(LockMetrics.OUTCOME, "acquired")
+                        .timer()
+                        .count())
+                .isEqualTo(1);
     }
 
     @Test
@@ -205,7 +229,7 @@ class LockMetricsTest extends FakeTime {
         job.lock();
         assertThat(gauge(LockMetrics.HELD)).isEqualTo(1);
         job.unlock();
-        assertThat(registry.get(LockMetrics.HOLD).timer().count()).isEqualTo(1);
+        assertThat(holds("write").count()).isEqualTo(1);
         assertThat(waits("acquired")).isEqualTo(1);
     }
 
@@ -217,11 +241,13 @@ class LockMetricsTest extends FakeTime {
         }
         assertThat(registry.get(LockMetrics.HOLD)
                         .tag(LockMetrics.LOCK, "order")
+                        .tag(LockMetrics.MODE, "write")
                         .timer()
                         .count())
                 .isEqualTo(2);
         assertThat(registry.get(LockMetrics.HOLD)
                         .tag(LockMetrics.LOCK, "user")
+                        .tag(LockMetrics.MODE, "write")
                         .timer()
                         .count())
                 .isEqualTo(1);

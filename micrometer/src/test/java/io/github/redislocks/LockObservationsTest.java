@@ -67,7 +67,8 @@ class LockObservationsTest extends FakeTime {
                 .hasBeenStarted()
                 .hasBeenStopped()
                 .hasContextualNameEqualTo("acquire lock")
-                .hasOnlyKeys(LockObservations.OUTCOME, LockObservations.LOCK_NAME)
+                .hasOnlyKeys(LockObservations.MODE, LockObservations.OUTCOME, LockObservations.LOCK_NAME)
+                .hasLowCardinalityKeyValue(LockObservations.MODE, "write")
                 .hasLowCardinalityKeyValue(LockObservations.OUTCOME, "acquired")
                 .hasHighCardinalityKeyValue(LockObservations.LOCK_NAME, "order:4711");
         seen().hasObservationWithNameEqualTo(HOLD).that().hasBeenStarted().isNotStopped();
@@ -80,7 +81,12 @@ class LockObservationsTest extends FakeTime {
                 .hasBeenStopped()
                 .doesNotHaveError()
                 .hasContextualNameEqualTo("hold lock")
-                .hasOnlyKeys(LockObservations.OUTCOME, LockObservations.LOCK_NAME, LockObservations.TOKEN)
+                .hasOnlyKeys(
+                        LockObservations.MODE,
+                        LockObservations.OUTCOME,
+                        LockObservations.LOCK_NAME,
+                        LockObservations.TOKEN)
+                .hasLowCardinalityKeyValue(LockObservations.MODE, "write")
                 .hasLowCardinalityKeyValue(LockObservations.OUTCOME, "released")
                 .hasHighCardinalityKeyValue(LockObservations.TOKEN, token);
     }
@@ -143,6 +149,19 @@ class LockObservationsTest extends FakeTime {
         waiter.join();
         seen().hasNumberOfObservationsWithNameEqualTo(HOLD, 2)
                 .forAllObservationsWithNameEqualTo(HOLD, hold -> hold.hasLowCardinalityKeyValue("outcome", "released"));
+    }
+
+    @Test
+    void reads_areObservedAsReads() {
+        RedisReadLock read = observed.readWriteLock("order:4711").readLock();
+        read.lock();
+        read.unlock();
+        other("order:4711").lock();
+        assertThat(read.tryLock()).isFalse();
+        for (String name : List.of(WAIT, HOLD)) {
+            seen().forAllObservationsWithNameEqualTo(
+                            name, each -> each.hasLowCardinalityKeyValue(LockObservations.MODE, "read"));
+        }
     }
 
     @Test

@@ -150,6 +150,7 @@ class ResidencyEventsTest extends FakeTime {
         assertThat(acquired).extracting(LockAcquired::isLocal).containsExactly(false, true, true, false, false);
         assertThat(registry.get(LockMetrics.LOCAL)
                         .tag(LockMetrics.LOCK, "kind")
+                        .tag(LockMetrics.MODE, "write")
                         .counter()
                         .count())
                 .isEqualTo(2);

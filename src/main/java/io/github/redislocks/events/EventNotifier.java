@@ -250,7 +250,9 @@ public final class EventNotifier {
     private void publishAcquired(LockKeys keys, Held hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
         try {
             Duration waited = since(sinceNanos, hold.acquiredNanos);
-            LockAcquired event = LockAcquired.of(keys.name(), hold.token, waited, hold.previousLost, hold.isUnasked());
+            LockAcquired event = LockAcquired.of(
+                            keys.name(), hold.token, waited, hold.previousLost, hold.isUnasked())
+                    .withMode(keys.mode());
             publish(event, LockListener::acquired);
             if (call != null) {
                 call.acquired(event);
@@ -282,7 +284,8 @@ public final class EventNotifier {
         if (!isHeard()) {
             return;
         }
-        LockNotAcquired event = LockNotAcquired.of(keys.name(), since(0, triedNanos), outcome);
+        LockNotAcquired event =
+                LockNotAcquired.of(keys.name(), since(0, triedNanos), outcome).withMode(keys.mode());
         publish(event, LockListener::notAcquired);
         if (call != null) {
             call.notAcquired(event);
@@ -295,7 +298,8 @@ public final class EventNotifier {
             Duration held = since(hold.acquiredNanos, atNanos);
             Duration left = Duration.ofMillis(hold.owner.keepsMillis()).minus(held);
             publish(
-                    LockReleased.of(keys.name(), hold.token, held, left.isNegative() ? Duration.ZERO : left),
+                    LockReleased.of(keys.name(), hold.token, held, left.isNegative() ? Duration.ZERO : left)
+                            .withMode(keys.mode()),
                     LockListener::released);
         }
     }

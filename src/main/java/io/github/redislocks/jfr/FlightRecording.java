@@ -47,6 +47,7 @@ public final class FlightRecording implements LockListener {
     public void acquired(LockAcquired event) {
         LockWaitEvent record = new LockWaitEvent();
         record.lock = event.lockName();
+        record.mode = event.mode().name();
         record.outcome = "ACQUIRED";
         record.token = event.token();
         record.waited = nanos(event.waited());
@@ -59,6 +60,7 @@ public final class FlightRecording implements LockListener {
     public void notAcquired(LockNotAcquired event) {
         LockWaitEvent record = new LockWaitEvent();
         record.lock = event.lockName();
+        record.mode = event.mode().name();
         record.outcome = event.outcome().name();
         record.waited = nanos(event.waited());
         record.commit();
@@ -68,6 +70,7 @@ public final class FlightRecording implements LockListener {
     public void released(LockReleased event) {
         LockHoldEvent record = new LockHoldEvent();
         record.lock = event.lockName();
+        record.mode = event.mode().name();
         record.token = event.token();
         record.held = nanos(event.held());
         record.commit();
@@ -77,6 +80,7 @@ public final class FlightRecording implements LockListener {
     public void lost(LockLost event) {
         LockLostEvent record = new LockLostEvent();
         record.lock = event.lockName();
+        record.mode = event.mode().name();
         record.token = event.token();
         record.owner = event.owner();
         record.reason = event.reason().name();

@@ -20,6 +20,10 @@ final class LockHoldEvent extends Event {
     @Label("Lock")
     String lock = "";
 
+    @Label("Mode")
+    @Description("WRITE, READ or PERMITS")
+    String mode = "";
+
     @Label("Fencing Token")
     long token;
 

@@ -18,6 +18,10 @@ final class LockLostEvent extends Event {
     @Label("Lock")
     String lock = "";
 
+    @Label("Mode")
+    @Description("WRITE, READ or PERMITS")
+    String mode = "";
+
     @Label("Fencing Token")
     long token;
 

@@ -20,6 +20,10 @@ final class LockWaitEvent extends Event {
     @Label("Lock")
     String lock = "";
 
+    @Label("Mode")
+    @Description("WRITE, READ or PERMITS")
+    String mode = "";
+
     @Label("Outcome")
     @Description("ACQUIRED, BUSY, INTERRUPTED or FAILED")
     String outcome = "";

@@ -77,7 +77,7 @@ final class Downgrading implements Downgrade {
     private void publish() {
         Held reading = all.events.isHeard() ? cell.entered(true) : null;
         if (reading != null) {
-            all.events.acquired(write.keys(), reading, reading.acquiredNanos, all.events.begun(write.keys()));
+            all.events.acquired(reading.keys(), reading, reading.acquiredNanos, all.events.begun(write.keys()));
         }
     }
 

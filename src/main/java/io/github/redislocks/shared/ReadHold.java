@@ -2,6 +2,7 @@ package io.github.redislocks.shared;
 
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 
 /**
@@ -49,6 +50,11 @@ final class ReadHold extends Held {
     @Override
     public String lock() {
         return share.lock();
+    }
+
+    @Override
+    public LockKeys keys() {
+        return super.keys().toRead();
     }
 
     @Override

@@ -38,7 +38,7 @@ public final class ShareLock extends Sync {
     /** Makes the read lock that belongs to a write lock. */
     public ShareLock(LockEngine engine, Sync writer, Settings own, Shares all) {
         // Each attempt of a sharer has its own place in Redis, so it is fair.
-        super(engine, writer.keys(), true, idle(own));
+        super(engine, writer.keys().toRead(), true, idle(own));
         this.writer = writer;
         this.all = all;
         this.sharer = all.sharer(writer.keys(), own);

@@ -1,5 +1,6 @@
 package io.github.redislocks.state;
 
+import io.github.redislocks.LockEvent;
 import io.github.redislocks.concurrent.Shown;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -13,8 +14,9 @@ import java.util.regex.Pattern;
  *
  * @param lock the key of the hash that contains the hold. The other keys are made from it when needed, since a process
  *     may hold very many locks
+ * @param isRead whether they are those of the read lock, which has no other keys than the write lock
  */
-public record LockKeys(String lock) {
+public record LockKeys(String lock, boolean isRead) {
 
     /** The owner of a lock that readers share. */
     public static final String READERS = "readers";
@@ -31,6 +33,10 @@ public record LockKeys(String lock) {
     private static final Pattern BEFORE_ONE_OF = Pattern.compile("(?:\\\\.|[^?\\[\\\\])*+", Pattern.DOTALL);
 
     private static final Pattern ENCODED = Pattern.compile("%([0-9A-F]{2})");
+
+    public LockKeys(String lock) {
+        this(lock, false);
+    }
 
     public static LockKeys of(String prefix, String name) {
         Objects.requireNonNull(name, "name");
@@ -72,6 +78,19 @@ public record LockKeys(String lock) {
     /** The keys of a pool of permits. */
     public static LockKeys ofPermits(String prefix, String name) {
         return new LockKeys(of(prefix, name).lock() + ":permits");
+    }
+
+    /** The keys as those of the read lock. */
+    public LockKeys toRead() {
+        return new LockKeys(lock, true);
+    }
+
+    /** The mode of an acquisition or a hold with these keys, for its events. */
+    public LockEvent.Mode mode() {
+        if (isRead) {
+            return LockEvent.Mode.READ;
+        }
+        return arePermits() ? LockEvent.Mode.PERMITS : LockEvent.Mode.WRITE;
     }
 
     /** Whether these are the keys of a pool of permits. */

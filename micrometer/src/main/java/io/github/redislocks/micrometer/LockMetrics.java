@@ -1,6 +1,7 @@
 package io.github.redislocks.micrometer;
 
 import io.github.redislocks.LockAcquired;
+import io.github.redislocks.LockEvent;
 import io.github.redislocks.LockExpiring;
 import io.github.redislocks.LockForced;
 import io.github.redislocks.LockGivenUp;
@@ -97,6 +98,11 @@ public final class LockMetrics implements LockListener, MeterBinder {
      * of a {@link LockGivenUp.Reason} in lower case.
      */
     public static final String REASON = "reason";
+    /**
+     * The tag of {@link #WAIT}, {@link #HOLD}, {@link #LOST} and {@link #LOCAL} for what the event concerns: the name
+     * of a {@link LockEvent.Mode} in lower case.
+     */
+    public static final String MODE = "mode";
     /** The tag for the lock. The function of {@link #LockMetrics(Function)} makes its value. */
     public static final String LOCK = "lock";
 
@@ -227,10 +233,10 @@ public final class LockMetrics implements LockListener, MeterBinder {
     public void acquired(LockAcquired event) {
         kept.remove(event.lockName());
         for (RegisteredMeters meters : registered) {
-            RegisteredMeters.OfTag ofTag = meters.of(event.lockName());
-            ofTag.acquired.record(event.waited());
+            RegisteredMeters.OfMode ofMode = meters.of(event.lockName(), event.mode());
+            ofMode.acquired.record(event.waited());
             if (event.isLocal()) {
-                ofTag.local.increment();
+                ofMode.local.increment();
             }
         }
     }
@@ -238,7 +244,9 @@ public final class LockMetrics implements LockListener, MeterBinder {
     @Override
     public void notAcquired(LockNotAcquired event) {
         for (RegisteredMeters meters : registered) {
-            meters.of(event.lockName()).notAcquired(event.outcome()).record(event.waited());
+            meters.of(event.lockName(), event.mode())
+                    .notAcquired(event.outcome())
+                    .record(event.waited());
         }
     }
 
@@ -248,7 +256,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
             kept.add(event.lockName(), event.keptFor());
         }
         for (RegisteredMeters meters : registered) {
-            meters.of(event.lockName()).hold.record(event.held());
+            meters.of(event.lockName(), event.mode()).hold.record(event.held());
         }
     }
 
@@ -261,7 +269,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
     @Override
     public void lost(LockLost event) {
         for (RegisteredMeters meters : registered) {
-            meters.of(event.lockName()).lost(event.reason()).increment();
+            meters.of(event.lockName(), event.mode()).lost(event.reason()).increment();
         }
     }
 
@@ -271,7 +279,7 @@ public final class LockMetrics implements LockListener, MeterBinder {
         Duration sinceRecall = event.sinceRecall().orElse(null);
         if (sinceRecall != null) {
             for (RegisteredMeters meters : registered) {
-                meters.of(event.lockName()).recall.record(sinceRecall);
+                meters.of(event.lockName(), LockEvent.Mode.WRITE).recall.record(sinceRecall);
             }
         }
     }

@@ -1,6 +1,7 @@
 package io.github.redislocks.micrometer;
 
 import io.github.redislocks.LockAcquired;
+import io.github.redislocks.LockEvent;
 import io.github.redislocks.LockListener;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
@@ -44,6 +45,10 @@ public final class LockObservations implements LockListener {
      */
     public static final String OUTCOME = "outcome";
     /**
+     * The low-cardinality key for what is acquired: the name of a {@link LockEvent.Mode} in lower case.
+     */
+    public static final String MODE = "mode";
+    /**
      * The low-cardinality key for the lock. The function of the constructor makes its value; without a function there
      * is no such key.
      */
@@ -86,10 +91,11 @@ public final class LockObservations implements LockListener {
         return new Acquiring() {
             @Override
             public void acquired(LockAcquired event) {
-                ended(call, "acquired");
+                ended(call.lowCardinalityKeyValue(MODE, lowerCase(event.mode())), "acquired");
                 Observation hold = made(POSSESSION, "hold lock", lockName, parent);
                 if (!hold.isNoop()) {
-                    hold.highCardinalityKeyValue(TOKEN, Long.toString(event.token()));
+                    hold.lowCardinalityKeyValue(MODE, lowerCase(event.mode()))
+                            .highCardinalityKeyValue(TOKEN, Long.toString(event.token()));
                     Observation forgotten = holds.add(lockName, event.token(), hold.start());
                     if (forgotten != null) {
                         ended(forgotten, UNKNOWN);
@@ -99,7 +105,7 @@ public final class LockObservations implements LockListener {
 
             @Override
             public void notAcquired(LockNotAcquired event) {
-                ended(call, lowerCase(event.outcome()));
+                ended(call.lowCardinalityKeyValue(MODE, lowerCase(event.mode())), lowerCase(event.outcome()));
             }
         };
     }

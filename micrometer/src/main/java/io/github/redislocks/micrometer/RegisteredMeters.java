@@ -1,5 +1,6 @@
 package io.github.redislocks.micrometer;
 
+import io.github.redislocks.LockEvent;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.LockNotAcquired;
 import io.micrometer.core.instrument.Counter;
@@ -15,11 +16,11 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The timers and counters in one registry, made once for each value of the tag {@code lock}. */
+/** The timers and counters in one registry, made once for each value of the tag {@code lock} and each mode. */
 final class RegisteredMeters {
 
-    /** The meters for one value of the tag {@code lock}. */
-    static final class OfTag {
+    /** The meters for one value of the tag {@code lock} and one mode. */
+    static final class OfMode {
 
         final Timer acquired;
         final Timer hold;
@@ -28,7 +29,8 @@ final class RegisteredMeters {
         private final Map<LockNotAcquired.Outcome, Timer> notAcquired = new EnumMap<>(LockNotAcquired.Outcome.class);
         private final Map<LockLost.Reason, Counter> lost = new EnumMap<>(LockLost.Reason.class);
 
-        private OfTag(MeterRegistry registry, Tags tags) {
+        private OfMode(MeterRegistry registry, Tags lock, LockEvent.Mode mode) {
+            Tags tags = lock.and(LockMetrics.MODE, lowerCase(mode));
             acquired = wait(registry, tags, "acquired");
             hold = Timer.builder(LockMetrics.HOLD)
                     .description("Time from an acquisition to the release")
@@ -40,7 +42,7 @@ final class RegisteredMeters {
                     .register(registry);
             recall = Timer.builder(LockMetrics.RECALL)
                     .description("Time from when another client asked for a kept lock until it was given up")
-                    .tags(tags)
+                    .tags(lock)
                     .register(registry);
             for (LockNotAcquired.Outcome outcome : LockNotAcquired.Outcome.values()) {
                 notAcquired.put(outcome, wait(registry, tags, lowerCase(outcome)));
@@ -77,13 +79,13 @@ final class RegisteredMeters {
 
     final Timer outage;
     private final MeterRegistry registry;
-    private final Function<String, OfTag> find;
-    private final ConcurrentMap<String, OfTag> byTag = new ConcurrentHashMap<>();
+    private final Function<String, Map<LockEvent.Mode, OfMode>> find;
+    private final ConcurrentMap<String, Map<LockEvent.Mode, OfMode>> byTag = new ConcurrentHashMap<>();
 
     RegisteredMeters(MeterRegistry registry, @Nullable Function<String, String> tag) {
         this.registry = registry;
         if (tag == null) {
-            OfTag all = new OfTag(registry, Tags.empty());
+            Map<LockEvent.Mode, OfMode> all = byMode(registry, Tags.empty());
             this.find = name -> all;
         } else {
             this.find = name -> tagged(tag.apply(name));
@@ -93,15 +95,23 @@ final class RegisteredMeters {
                 .register(registry);
     }
 
-    /** The meters of the lock with the given name. */
-    OfTag of(String lockName) {
-        return find.apply(lockName);
+    private static Map<LockEvent.Mode, OfMode> byMode(MeterRegistry registry, Tags lock) {
+        Map<LockEvent.Mode, OfMode> meters = new EnumMap<>(LockEvent.Mode.class);
+        for (LockEvent.Mode mode : LockEvent.Mode.values()) {
+            meters.put(mode, new OfMode(registry, lock, mode));
+        }
+        return meters;
     }
 
-    private OfTag tagged(String value) {
-        OfTag known = byTag.get(value);
+    /** The meters of the lock with the given name. */
+    OfMode of(String lockName, LockEvent.Mode mode) {
+        return Objects.requireNonNull(find.apply(lockName).get(mode));
+    }
+
+    private Map<LockEvent.Mode, OfMode> tagged(String value) {
+        Map<LockEvent.Mode, OfMode> known = byTag.get(value);
         return known != null
                 ? known
-                : byTag.computeIfAbsent(value, first -> new OfTag(registry, Tags.of(LockMetrics.LOCK, first)));
+                : byTag.computeIfAbsent(value, first -> byMode(registry, Tags.of(LockMetrics.LOCK, first)));
     }
 }

@@ -46,7 +46,8 @@ final class EnclosingLocks {
             Thread thread = Thread.currentThread();
             // A virtual thread usually has no name: use the part of its toString() before the slash.
             String name = thread.getName().isEmpty() ? thread.toString().replaceFirst("/.*", "") : thread.getName();
-            throw new LockLostException(LockLost.of(lock.name(), same.token, "thread " + name, LockLost.Reason.TAKEN));
+            LockLost loss = LockLost.of(lock.name(), same.token, "thread " + name, LockLost.Reason.TAKEN);
+            throw new LockLostException(loss.withMode(lock.mode()));
         }
         long token = handle == null ? lock.token().getAsLong() : handle.fencingToken();
         Runnable check = handle == null ? lock.check() : handle::ensureHeld;

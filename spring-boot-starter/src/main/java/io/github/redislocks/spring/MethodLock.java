@@ -1,6 +1,7 @@
 package io.github.redislocks.spring;
 
 import io.github.redislocks.FencedLock;
+import io.github.redislocks.LockEvent;
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisReadLock;
 import io.github.redislocks.RedisReentrantReadWriteLock;
@@ -41,6 +42,10 @@ record MethodLock(String name, Lock lock, IntSupplier holds, LongSupplier token,
                     + " without Redis in tests: a bean of InMemoryLocks.start().client().");
         }
         return lock;
+    }
+
+    LockEvent.Mode mode() {
+        return lock instanceof RedisReadLock ? LockEvent.Mode.READ : LockEvent.Mode.WRITE;
     }
 
     boolean isHeld() {

@@ -3,6 +3,7 @@ package io.github.redislocks.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.LockEvent;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.Locks;
 import io.github.redislocks.RedisLocks;
@@ -212,7 +213,10 @@ class LockedReadTest {
     void lossOfTheReadLock_isToldToTheCaller_andToMethodsInside() {
         assertThatThrownBy(() -> prices.read(() -> {
                     memory.lose("prices");
-                    assertThatThrownBy(() -> prices.version(-1)).isInstanceOf(LockLostException.class);
+                    assertThatThrownBy(() -> prices.version(-1))
+                            .isInstanceOfSatisfying(
+                                    LockLostException.class,
+                                    e -> assertThat(e.loss().mode()).isEqualTo(LockEvent.Mode.READ));
                 }))
                 .isInstanceOf(LockLostException.class);
         assertThat(prices.skip()).hasValue("read");

@@ -468,7 +468,11 @@ class RedisLocksAutoConfigurationTest {
                                             .gauge()
                                             .value())
                                     .isEqualTo(1));
-                    assertThat(registry.get(LockMetrics.HOLD).timer().count()).isEqualTo(1);
+                    assertThat(registry.get(LockMetrics.HOLD)
+                                    .tag(LockMetrics.MODE, "write")
+                                    .timer()
+                                    .count())
+                            .isEqualTo(1);
                 });
         runner.withPropertyValues(NOWHERE)
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(LockMetrics.class));
