@@ -192,6 +192,7 @@ class LockMetricsTest extends FakeTime {
         for (String name : List.of("a", "b", "c")) {
             measured.reentrantLock(name).acquire().releaseAfter(Duration.ofMinutes(5));
         }
+        measured.permits("a", 1).acquire().release();
         assertThat(gauge(LockMetrics.KEPT)).isEqualTo(3);
         measured.reentrantLock("a").forceUnlock();
         assertThat(gauge(LockMetrics.KEPT)).isEqualTo(2);

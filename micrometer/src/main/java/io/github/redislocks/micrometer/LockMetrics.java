@@ -231,7 +231,10 @@ public final class LockMetrics implements LockListener, MeterBinder {
 
     @Override
     public void acquired(LockAcquired event) {
-        kept.remove(event.lockName());
+        // A pool of permits may have the name of a lock.
+        if (event.mode() != LockEvent.Mode.PERMITS) {
+            kept.remove(event.lockName());
+        }
         for (RegisteredMeters meters : registered) {
             RegisteredMeters.OfMode ofMode = meters.of(event.lockName(), event.mode());
             ofMode.acquired.record(event.waited());
