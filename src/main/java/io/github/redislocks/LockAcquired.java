@@ -24,15 +24,23 @@ public final class LockAcquired extends LockEvent {
     private final boolean previousHolderLost;
     private final boolean local;
     private final Mode mode;
+    private final String ownerId;
 
     private LockAcquired(
-            String lockName, long token, Duration waited, boolean previousHolderLost, boolean local, Mode mode) {
+            String lockName,
+            long token,
+            Duration waited,
+            boolean previousHolderLost,
+            boolean local,
+            Mode mode,
+            String ownerId) {
         this.lockName = Objects.requireNonNull(lockName, "lockName");
         this.token = token;
         this.waited = Objects.requireNonNull(waited, "waited");
         this.previousHolderLost = previousHolderLost;
         this.local = local;
         this.mode = Objects.requireNonNull(mode, "mode");
+        this.ownerId = Objects.requireNonNull(ownerId, "ownerId");
     }
 
     /** Makes the event of an acquisition that needed a request to Redis, for tests of listeners. */
@@ -43,12 +51,19 @@ public final class LockAcquired extends LockEvent {
     /** Makes an event, for tests of listeners. */
     public static LockAcquired of(
             String lockName, long token, Duration waited, boolean previousHolderLost, boolean local) {
-        return new LockAcquired(lockName, token, waited, previousHolderLost, local, Mode.WRITE);
+        return new LockAcquired(lockName, token, waited, previousHolderLost, local, Mode.WRITE, "");
     }
 
     /** Makes the same event of another mode, for tests of listeners. Without this call the mode is WRITE. */
     public LockAcquired withMode(Mode other) {
-        return other == mode ? this : new LockAcquired(lockName, token, waited, previousHolderLost, local, other);
+        return other == mode
+                ? this
+                : new LockAcquired(lockName, token, waited, previousHolderLost, local, other, ownerId);
+    }
+
+    /** Makes the same event of another owner, for tests of listeners. */
+    public LockAcquired withOwnerId(String other) {
+        return new LockAcquired(lockName, token, waited, previousHolderLost, local, mode, other);
     }
 
     /** The name of the lock. */
@@ -59,6 +74,15 @@ public final class LockAcquired extends LockEvent {
     /** Whether the event concerns a lock, a read lock or permits. */
     public Mode mode() {
         return mode;
+    }
+
+    /**
+     * The owner of the hold in Redis and in {@link Locks#inspect}, such as {@code host:pid:random:7} for a thread;
+     * empty if the event was made without it. The holds of readers have the same token, but different owners. Two
+     * events that differ in the owner alone are equal.
+     */
+    public String ownerId() {
+        return ownerId;
     }
 
     /** The fencing token of the hold; of a read lock, the token of the last writer. */

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An event that the library reports to a {@link LockListener}. Immutable; two events of one class are equal if all
- * their values are equal.
+ * values that {@link #toString} shows are equal.
  *
  * @since 0.1.0
  */
@@ -18,7 +18,7 @@ public abstract class LockEvent {
     LockEvent() {}
 
     /**
-     * What an event concerns. Later versions may add modes, so a {@code switch} needs a default.
+     * The subject of an event. Later versions may add modes, so a {@code switch} needs a default.
      *
      * @since 0.1.0
      */

@@ -27,23 +27,32 @@ public final class LockLost extends LockEvent implements Serializable {
     private final String owner;
     private final Reason reason;
     private final Mode mode;
+    private final String ownerId;
 
-    private LockLost(String lockName, long token, String owner, Reason reason, Mode mode) {
+    private LockLost(String lockName, long token, String owner, Reason reason, Mode mode, String ownerId) {
         this.lockName = Objects.requireNonNull(lockName, "lockName");
         this.token = token;
         this.owner = Objects.requireNonNull(owner, "owner");
         this.reason = Objects.requireNonNull(reason, "reason");
         this.mode = Objects.requireNonNull(mode, "mode");
+        this.ownerId = Objects.requireNonNull(ownerId, "ownerId");
     }
 
     /** Makes an event, for tests of code that handles losses. */
     public static LockLost of(String lockName, long token, String owner, Reason reason) {
-        return new LockLost(lockName, token, owner, reason, Mode.WRITE);
+        return new LockLost(lockName, token, owner, reason, Mode.WRITE, "");
     }
 
-    /** Makes the same event of another mode, for tests of code that handles losses. Without this call the mode is WRITE. */
+    /**
+     * Makes the same event of another mode, for tests of code that handles losses. Without this call the mode is WRITE.
+     */
     public LockLost withMode(Mode other) {
-        return other == mode ? this : new LockLost(lockName, token, owner, reason, other);
+        return other == mode ? this : new LockLost(lockName, token, owner, reason, other, ownerId);
+    }
+
+    /** Makes the same event of another owner, for tests of code that handles losses. */
+    public LockLost withOwnerId(String other) {
+        return new LockLost(lockName, token, owner, reason, mode, other);
     }
 
     /** The name of the lock. */
@@ -54,6 +63,15 @@ public final class LockLost extends LockEvent implements Serializable {
     /** Whether the event concerns a lock, a read lock or permits. */
     public Mode mode() {
         return mode;
+    }
+
+    /**
+     * The owner of the hold in Redis and in {@link Locks#inspect}, such as {@code host:pid:random:7} for a thread;
+     * empty if the loss was noticed after the unlock. The holds of readers have the same token, but different owners.
+     * Two events that differ in the owner alone are equal.
+     */
+    public String ownerId() {
+        return ownerId;
     }
 
     /** The fencing token of the hold that was lost; of a read lock, the token of the last writer. */

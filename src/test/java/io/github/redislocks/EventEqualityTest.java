@@ -72,6 +72,15 @@ class EventEqualityTest {
                         () -> RedisOutage.of("a", "cut", Duration.ZERO)));
     }
 
+    /** A test of a listener does not know the owner, whose id is made at random. */
+    @Test
+    void event_equalsThatOfAnotherOwner() {
+        LockReleased event = LockReleased.of("a", 1, SECOND);
+        assertThat(event.withOwnerId("host:1:x:7")).isEqualTo(event);
+        assertThat(event.withOwnerId("host:1:x:7").ownerId()).isEqualTo("host:1:x:7");
+        assertThat(event.ownerId()).isEmpty();
+    }
+
     @Test
     void event_asText_hasNamesUnitsAndNoControlCharacters() {
         assertThat(LockAcquired.of("a\nb", 1, SECOND, true))

@@ -205,6 +205,17 @@ class LockListenerTest extends FakeTime {
     }
 
     @Test
+    void hold_isToldWithItsOwner() throws InterruptedException {
+        RedisReadLock read = observed.readWriteLock("job").readLock();
+        ReadHandle handle = read.acquire();
+        String thread = observed.clientId() + ":" + Thread.currentThread().getId();
+        read.lock();
+        read.unlock();
+        handle.release();
+        assertThat(events).extracting("ownerId").containsExactly(handle.owner(), thread, thread, handle.owner());
+    }
+
+    @Test
     void tryOfAReadLockOrPermits_inVain_isToldWithItsMode() throws InterruptedException {
         other.lock();
         PermitHandle taken = others.permits("pool", 1).acquire();
@@ -221,6 +232,10 @@ class LockListenerTest extends FakeTime {
         clock.advanceMillis(30_000);
         assertThat(read.isHeldByCurrentThread()).isFalse();
         await().untilAsserted(() -> assertModes(LockEvent.Mode.READ, LockEvent.Mode.READ));
+        assertThat(events)
+                .filteredOn(event -> !(event instanceof LocksRenewed))
+                .extracting("ownerId")
+                .containsOnly(observed.clientId() + ":" + Thread.currentThread().getId());
     }
 
     @Test

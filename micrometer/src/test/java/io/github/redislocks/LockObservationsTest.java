@@ -8,12 +8,14 @@ import io.github.redislocks.micrometer.LockObservations;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.testkit.twin.Fault;
 import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.observation.tck.TestObservationRegistry;
 import io.micrometer.observation.tck.TestObservationRegistryAssert;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Condition;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -162,6 +164,39 @@ class LockObservationsTest extends FakeTime {
             seen().forAllObservationsWithNameEqualTo(
                             name, each -> each.hasLowCardinalityKeyValue(LockObservations.MODE, "read"));
         }
+    }
+
+    private ReadHandle readFor(String parent) {
+        CompletableFuture<ReadHandle> asked = Observation.createNotStarted(parent, registry)
+                .observe(() -> observed.readWriteLock("order:4711").readLock().acquireAsync());
+        passUntil(asked::isDone);
+        return asked.join();
+    }
+
+    /** All who read together have the same token, and one thread tells of their acquisitions. */
+    @Test
+    void reads_endEachByTheirOwnRelease() {
+        List<String> ended = new CopyOnWriteArrayList<>();
+        registry.observationConfig().observationHandler(new ObservationHandler<Observation.Context>() {
+            @Override
+            public void onStop(Observation.Context context) {
+                if (context.getName().equals(HOLD)) {
+                    ended.add(context.getParentObservation().getContextView().getName());
+                }
+            }
+
+            @Override
+            public boolean supportsContext(Observation.Context context) {
+                return true;
+            }
+        });
+        ReadHandle first = readFor("first");
+        ReadHandle second = readFor("second");
+        ReadHandle third = readFor("third");
+        second.release();
+        third.release();
+        assertThat(ended).containsExactly("second", "third");
+        first.release();
     }
 
     @Test

@@ -250,9 +250,9 @@ public final class EventNotifier {
     private void publishAcquired(LockKeys keys, Held hold, long sinceNanos, LockListener.@Nullable Acquiring call) {
         try {
             Duration waited = since(sinceNanos, hold.acquiredNanos);
-            LockAcquired event = LockAcquired.of(
-                            keys.name(), hold.token, waited, hold.previousLost, hold.isUnasked())
-                    .withMode(keys.mode());
+            LockAcquired event = LockAcquired.of(keys.name(), hold.token, waited, hold.previousLost, hold.isUnasked())
+                    .withMode(keys.mode())
+                    .withOwnerId(hold.owner.id);
             publish(event, LockListener::acquired);
             if (call != null) {
                 call.acquired(event);
@@ -299,7 +299,8 @@ public final class EventNotifier {
             Duration left = Duration.ofMillis(hold.owner.keepsMillis()).minus(held);
             publish(
                     LockReleased.of(keys.name(), hold.token, held, left.isNegative() ? Duration.ZERO : left)
-                            .withMode(keys.mode()),
+                            .withMode(keys.mode())
+                            .withOwnerId(hold.owner.id),
                     LockListener::released);
         }
     }

@@ -263,7 +263,9 @@ public abstract class Held extends HoldKey implements LossSubject {
     /** The event that says that the possession was lost for the given reason. */
     public LockLost loss(LockLost.Reason reason) {
         LockKeys keys = keys();
-        return LockLost.of(keys.name(), token, owner.description(), reason).withMode(keys.mode());
+        return LockLost.of(keys.name(), token, owner.description(), reason)
+                .withMode(keys.mode())
+                .withOwnerId(owner.id);
     }
 
     /** Returns true if the possession was lost but the listeners were not notified yet, perhaps because of an error. */

@@ -44,9 +44,7 @@ public final class LockObservations implements LockListener {
      * was lost; or {@code unknown} if the hold's thread waited in a Condition and returned without the lock.
      */
     public static final String OUTCOME = "outcome";
-    /**
-     * The low-cardinality key for what is acquired: the name of a {@link LockEvent.Mode} in lower case.
-     */
+    /** The low-cardinality key for what is acquired: the name of a {@link LockEvent.Mode} in lower case. */
     public static final String MODE = "mode";
     /**
      * The low-cardinality key for the lock. The function of the constructor makes its value; without a function there
@@ -96,7 +94,7 @@ public final class LockObservations implements LockListener {
                 if (!hold.isNoop()) {
                     hold.lowCardinalityKeyValue(MODE, lowerCase(event.mode()))
                             .highCardinalityKeyValue(TOKEN, Long.toString(event.token()));
-                    Observation forgotten = holds.add(lockName, event.token(), hold.start());
+                    Observation forgotten = holds.add(event, hold.start());
                     if (forgotten != null) {
                         ended(forgotten, UNKNOWN);
                     }
@@ -128,7 +126,7 @@ public final class LockObservations implements LockListener {
 
     @Override
     public void released(LockReleased event) {
-        Observation hold = holds.remove(event.lockName(), event.token());
+        Observation hold = holds.remove(event.lockName(), event.mode(), event.ownerId(), event.token());
         if (hold != null) {
             ended(hold, "released");
         }
@@ -136,7 +134,7 @@ public final class LockObservations implements LockListener {
 
     @Override
     public void lost(LockLost loss) {
-        Observation hold = holds.remove(loss.lockName(), loss.token());
+        Observation hold = holds.remove(loss.lockName(), loss.mode(), loss.ownerId(), loss.token());
         if (hold != null) {
             ended(hold.error(new LockLostException(loss)), lowerCase(loss.reason()));
         }
