@@ -40,4 +40,16 @@ public interface PermitHandle extends LockHandle {
      */
     @Override
     long fencingToken();
+
+    /**
+     * Whether the previous owner of at least one of these numbers did not release it: its process crashed, or it lost
+     * the permit. What these numbers stand for may then be half changed. A program that has to know which number it is
+     * acquires its permits one by one. The result may be true although that owner released the number: see
+     * {@link LeasedLock#previousHolderLost}.
+     *
+     * @throws LockLostException if the permits were lost
+     * @throws IllegalMonitorStateException if the handle was released
+     */
+    @Override
+    boolean previousHolderLost();
 }

@@ -316,6 +316,37 @@ class PermitsScriptTest {
     }
 
     @Test
+    void leave_beforeTheCallerHadThePermits_marksOnlyTheNumbersThatFollowedALoss() {
+        acquire("a:h1", 1, 1, TRY);
+        acquire("b:h1", 1, 1, TRY);
+        acquire("c:h1", 1, 1, TRY);
+        release("a:h1", 1);
+        release("c:h1", 1);
+        pass(30_001);
+        assertThat(acquire("d:h1", 1, 3, TRY).number(1)).isOne();
+        assertThat(acquire("d:h1", 1, 3, TRY).number(1)).as("repeated").isOne();
+        leave("d:h1", 1, false);
+        assertThat(acquire("e:h1", 1, 1, TRY).values()).endsWith(0L, micros.get(), 0L);
+        pass(1_000);
+        assertThat(acquire("f:h1", 1, 1, TRY).values()).endsWith(1L, micros.get(), 1L);
+        assertThat(acquire("g:h1", 1, 1, TRY).values()).endsWith(0L, micros.get(), 2L);
+    }
+
+    @Test
+    void grant_ofNumbersThatWereLost_saysSoOnce() {
+        listen("b");
+        acquire("a:h1", 1, 2, TRY);
+        acquire("c:h1", 1, 1, TRY);
+        leave("a:h1", 1, true);
+        acquire("b:h1", 1, 3, WAIT);
+        release("c:h1", 1);
+        assertThat(redis.heldMessages()).containsExactly("1 " + (START + 2) + " 1 0 1 2");
+        assertThat(beat("b:h1", 1, 3).number(1)).isOne();
+        release("b:h1", 1);
+        assertThat(acquire("d:h1", 1, 3, TRY).number(1)).isZero();
+    }
+
+    @Test
     void leave_ofAPlace_servesThoseBehindIt_andSaysHowLongItMayHaveToBeRepeated() {
         listen("b", "c");
         acquire("a:h1", 1, 1, TRY);

@@ -80,14 +80,19 @@ local function survey(all, size)
     return free, was_lost, ends
 end
 
--- Returns the first of the free numbers as text, and whether the last permits of one of them were lost (1 | 0).
+-- Returns the first of the free numbers as text, and for each of them 1 if its last permits were lost, else 0; zeros at
+-- the end are left out.
 local function choose(free, was_lost, wanted)
-    local numbers, lost = {}, 0
+    local numbers, lost = {}, {}
     for i = 1, wanted do
-        numbers[i] = free[i]
-        lost = was_lost[free[i]] and 1 or lost
+        numbers[i], lost[i] = free[i], was_lost[free[i]] and '1' or '0'
     end
-    return table.concat(numbers, ' '), lost
+    return table.concat(numbers, ' '), string.match(table.concat(lost), '^.*1') or '0'
+end
+
+-- Whether the last permits of at least one number were lost (1 | 0).
+local function any(lost)
+    return string.find(lost, '1', 1, true) and 1 or 0
 end
 
 -- Writes the permits of a place, in Redis and in the fields of the pool.
@@ -114,7 +119,7 @@ end
 -- Publishes a grant; returns whether the message reached the client of the place, or may have.
 local function notify(place, token, lost, numbers)
     local client, attempt = string.match(place, '^(.*):[^:]*:(%d+)$')
-    return told(client, attempt, string.format(' %.0f %d ', token, lost) .. numbers)
+    return told(client, attempt, string.format(' %.0f %d ', token, any(lost)) .. numbers)
 end
 
 -- Gives permits, for a claim, to the first places as long as enough numbers are free; nobody is served before a place that
@@ -168,8 +173,9 @@ local function count(numbers)
     return spaces + 1
 end
 
--- Turns 'number number' into values of a reply.
-local function with_numbers(reply, numbers)
+-- The reply to an attempt that has permits.
+local function granted(token, lost, numbers)
+    local reply = {'OK', tonumber(token), any(lost), now}
     for number in string.gmatch(numbers, '%d+') do
         reply[#reply + 1] = tonumber(number)
     end

@@ -5,6 +5,7 @@
 --          be the present one | 0: the size is for a pool that Redis does not know)
 -- returns  OK token lost now number... | BUSY ends now | QUEUED last-token ends now | LATE now | SIZE size: the attempt
 --          wants more than there are, or named another size
+--          lost: 1 if the previous permits of at least one of the numbers were not released
 --          ends(ms): until the first permit of another owner ends if it is not renewed, or -1
 local place, lease, claim = ARGV[1] .. ':' .. ARGV[2], ARGV[3], tonumber(ARGV[5])
 local time = redis.call('time')
@@ -62,7 +63,7 @@ end
 local all = fields()
 local token, lost, numbers = prolong(place, all[place], lease)
 if token then
-    return with_numbers({'OK', tonumber(token), tonumber(lost), now}, numbers)
+    return granted(token, lost, numbers)
 end
 
 local size = tonumber(all.size)
@@ -94,7 +95,7 @@ if not waited or not claim and redis.call('exists', queue) == 0 then
     end
 end
 if token then
-    return with_numbers({'OK', token, lost, now}, numbers)
+    return granted(token, lost, numbers)
 end
 if claim then
     if not waited then

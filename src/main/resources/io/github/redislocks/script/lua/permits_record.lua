@@ -3,8 +3,9 @@
 --
 -- pool     hash    size; reach, after a resize: how many numbers there are, more than the size as long as permits above a
 --                  smaller size are out; place -> 'token deadline(µs) lost number number ...' of each attempt that has
---                  permits, where lost is 1 if the previous permits of one of these numbers were not released; and
---                  number -> place for each number that was taken and not given back
+--                  permits, where lost has a digit for each number, 1 if the previous permits of that number were not
+--                  released; digits that are left out are 0; and number -> place for each number that was taken and not
+--                  given back
 -- queue    zset    places in order of arrival
 -- waiters  hash    place -> 'deadline(µs) claim(ms) wanted'
 -- fence    string  the last token that was given out for any number
@@ -15,7 +16,7 @@ local pool, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 -- Returns the token, deadline, lost and numbers of the permits with this record, all but the deadline as text; nil if there is
 -- no record, or if their lease has ended.
 local function read(text)
-    local token, deadline, lost, numbers = string.match(text or '', '^(%d+) (%d+) (%d) (.*)$')
+    local token, deadline, lost, numbers = string.match(text or '', '^(%d+) (%d+) (%d+) (.*)$')
     deadline = tonumber(deadline)
     if deadline and deadline >= now then
         return token, deadline, lost, numbers
@@ -23,14 +24,15 @@ local function read(text)
     return nil
 end
 
--- Ends the permits at a place and gives their numbers back; returns whether there were any. The numbers stay marked if
--- the next owner has to learn of a loss: if this end is a loss, or if these permits followed a loss and no caller got
--- them.
+-- Ends the permits at a place and gives their numbers back; returns whether there were any. A number stays marked if
+-- the next owner has to learn of a loss: if this end is a loss, or if the permits of the number followed a loss and no
+-- caller got them.
 local function give_back(place, is_loss, was_returned)
     local _, _, lost, numbers = read(redis.call('hget', pool, place))
-    local ended = {place}
-    if numbers and not is_loss and (was_returned or lost == '0') then
-        for number in string.gmatch(numbers, '%d+') do
+    local ended, i = {place}, 0
+    for number in string.gmatch(numbers and not is_loss and numbers or '', '%d+') do
+        i = i + 1
+        if was_returned or string.sub(lost, i, i) ~= '1' then
             ended[#ended + 1] = number
         end
     end

@@ -23,10 +23,10 @@ local deadline, claim, wanted = look(first)
 local last = redis.call('get', fence)
 if numbers and not known[2] and deadline and deadline >= now and wanted == count(numbers) and is_recent(last) then
     local token = mint(last)
-    if notify(first, token, 0, numbers) then
+    if notify(first, token, '0', numbers) then
         drop(first)
         redis.call('hdel', pool, place)
-        own({}, first, numbers, 0, claim, token)
+        own({}, first, numbers, '0', claim, token)
         return {'FREED', 0}
     end
 end
