@@ -1,6 +1,8 @@
 package io.github.redislocks.cli;
 
 import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.Permits;
+import io.github.redislocks.PermitsInspection;
 import io.github.redislocks.RedisLocks;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -28,7 +30,8 @@ import redis.clients.jedis.exceptions.JedisException;
         mixinStandardHelpOptions = true,
         description = {
             "Checks a server: version, role, memory policy, persistence, replicas, clock, latency, and whether this user"
-                    + " may lock and unlock. Says what to change. Takes and releases a lock of its own name.",
+                    + " may lock and unlock, and use read-write locks and permits. Says what to change. Takes and releases"
+                    + " a lock of its own name.",
             "The exit code is 1 if locks are not safe on this server, otherwise 0."
         })
 final class DoctorCommand implements Callable<Integer> {
@@ -201,8 +204,23 @@ final class DoctorCommand implements Callable<Integer> {
             String name = "redis-locks:doctor:" + UUID.randomUUID();
             locks.reentrantLock(name).runWithLock(() -> {});
             ok("rights", "locked and unlocked \"" + name + "\"");
+            moreRights(locks.permits(name, 1));
         } catch (LockUnavailableException | IllegalArgumentException e) {
             fail("rights", "cannot lock", e.getMessage());
+        }
+    }
+
+    /** Checks the right that read-write locks and permits need, and other locks do not. */
+    private void moreRights(Permits pool) {
+        try {
+            PermitsInspection unused = pool.inspect();
+            ok("more rights", "may use read-write locks and permits");
+        } catch (LockUnavailableException e) {
+            InspectCommand.throwUnlessRefused(e);
+            warn(
+                    "more rights",
+                    "may use neither read-write locks nor permits",
+                    "grant +hgetall if a program uses them");
         }
     }
 

@@ -27,6 +27,8 @@ import picocli.CommandLine.Parameters;
         })
 final class ListCommand extends CliCommand {
 
+    private static final Comparator<PermitsInspection> BY_NAME = Comparator.comparing(PermitsInspection::name);
+
     @Parameters(
             arity = "0..1",
             paramLabel = "PATTERN",
@@ -42,7 +44,7 @@ final class ListCommand extends CliCommand {
         if (json) {
             // Use forEach() of the stream: an iterator would read all keys of a server before the first line.
             locks.list(pattern).takeWhile(next -> !isUnread(out)).forEach(lock -> out.println(Json.of(fields(lock))));
-            List<PermitsInspection> pools = isUnread(out) ? List.of() : pools(locks);
+            List<PermitsInspection> pools = isUnread(out) ? List.of() : pools(locks, pattern, BY_NAME);
             pools.forEach(
                     pool -> out.println(Json.of(Map.of("pool", pool.name(), "permits", InspectCommand.fields(pool)))));
             return ExitCodes.OK;
@@ -50,12 +52,12 @@ final class ListCommand extends CliCommand {
         List<LockSummary> all = locks.list(pattern)
                 .sorted(Comparator.comparing(LockSummary::lockName))
                 .toList();
-        List<PermitsInspection> pools = pools(locks);
+        List<PermitsInspection> pools = pools(locks, pattern, BY_NAME);
         if (!all.isEmpty()) {
             out.println(table(all));
         }
         if (!pools.isEmpty()) {
-            out.println(pools(pools));
+            out.println(poolTable(pools));
         }
         if (all.isEmpty() && pools.isEmpty()) {
             out.println(
@@ -64,18 +66,17 @@ final class ListCommand extends CliCommand {
         return ExitCodes.OK;
     }
 
-    private List<PermitsInspection> pools(RedisLocks locks) {
+    /** The pools in use; none if Redis refuses to show pools to this user. */
+    static List<PermitsInspection> pools(RedisLocks locks, String pattern, Comparator<PermitsInspection> order) {
         try {
-            return locks.listPermits(pattern)
-                    .sorted(Comparator.comparing(PermitsInspection::name))
-                    .toList();
+            return locks.listPermits(pattern).sorted(order).toList();
         } catch (LockUnavailableException e) {
             InspectCommand.throwUnlessRefused(e);
             return List.of();
         }
     }
 
-    private static Table pools(List<PermitsInspection> pools) {
+    static Table poolTable(List<PermitsInspection> pools) {
         Table table = new Table("POOL", "PERMITS", "OUT", "HANDLES", "QUEUE");
         for (PermitsInspection pool : pools) {
             int out =

@@ -1,6 +1,7 @@
 package io.github.redislocks.cli;
 
 import io.github.redislocks.LockSummary;
+import io.github.redislocks.PermitsInspection;
 import io.github.redislocks.RedisLocks;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -11,15 +12,24 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Shows the locks with the most waiters, repeatedly. */
+/** Shows the locks and pools with the most waiters, repeatedly. */
 @Command(
         name = "top",
-        description = "Shows the locks with the most waiters, then those held longest, repeatedly until Ctrl-C.")
+        description = "Shows the locks and pools with the most waiters, then the locks held longest, repeatedly until"
+                + " Ctrl-C.")
 final class TopCommand extends CliCommand {
 
     private static final String CLEAR = "\u001b[H\u001b[2J";
     private static final String CUT = "\u001b[?7l";
     private static final String WRAP = "\u001b[?7h";
+    private static final Comparator<LockSummary> LOCKS = Comparator.comparingInt(LockSummary::queueLength)
+            .reversed()
+            .thenComparing(lock ->
+                    lock.holder().map(holder -> holder.since().toEpochMilli()).orElse(Long.MAX_VALUE));
+    private static final Comparator<PermitsInspection> POOLS = Comparator.<PermitsInspection>comparingInt(
+                    pool -> pool.waiting().size())
+            .reversed()
+            .thenComparing(PermitsInspection::name);
 
     @Parameters(arity = "0..1", paramLabel = "PATTERN", defaultValue = "*", description = "As for list.")
     private String pattern;
@@ -31,7 +41,7 @@ final class TopCommand extends CliCommand {
             names = {"-n", "--rows"},
             paramLabel = "N",
             defaultValue = "20",
-            description = "How many locks to show. Default: ${DEFAULT-VALUE}.")
+            description = "How many locks and pools to show. Default: ${DEFAULT-VALUE}.")
     private int rows;
 
     @Option(names = "--times", paramLabel = "N", description = "How often to show them. Default: until Ctrl-C.")
@@ -50,16 +60,9 @@ final class TopCommand extends CliCommand {
     @Override
     int run(RedisLocks locks, PrintWriter out) throws InterruptedException {
         boolean terminal = Terminal.isThere();
-        Comparator<LockSummary> order = Comparator.comparingInt(LockSummary::queueLength)
-                .reversed()
-                .thenComparing(lock -> lock.holder()
-                        .map(holder -> holder.since().toEpochMilli())
-                        .orElse(Long.MAX_VALUE));
         for (long left = times == null ? Long.MAX_VALUE : times; left > 0 && !isUnread(out); left--) {
-            List<LockSummary> all = locks.list(pattern).sorted(order).toList();
-            List<String> lines = new ArrayList<>(List.of(all.size() + " locks in use"));
-            lines.addAll(ListCommand.table(all.subList(0, Math.min(rows, all.size())))
-                    .lines());
+            List<String> lines =
+                    lines(locks.list(pattern).sorted(LOCKS).toList(), ListCommand.pools(locks, pattern, POOLS));
             if (terminal) {
                 out.print(screen(lines));
             } else {
@@ -71,6 +74,34 @@ final class TopCommand extends CliCommand {
             }
         }
         return ExitCodes.OK;
+    }
+
+    /**
+     * The lines of one look: a table of locks, and one of pools. Of a lock and a pool with as many waiters, the lock
+     * goes first.
+     */
+    private List<String> lines(List<LockSummary> locks, List<PermitsInspection> pools) {
+        int ofLocks = 0;
+        int ofPools = 0;
+        while (ofLocks + ofPools < Math.min(rows, locks.size() + pools.size())) {
+            if (ofPools == pools.size()
+                    || (ofLocks < locks.size()
+                            && locks.get(ofLocks).queueLength()
+                                    >= pools.get(ofPools).waiting().size())) {
+                ofLocks++;
+            } else {
+                ofPools++;
+            }
+        }
+        String andPools = pools.isEmpty() ? "" : " and " + pools.size() + " pools";
+        List<String> lines = new ArrayList<>(List.of(locks.size() + " locks" + andPools + " in use"));
+        if (ofLocks > 0) {
+            lines.addAll(ListCommand.table(locks.subList(0, ofLocks)).lines());
+        }
+        if (ofPools > 0) {
+            lines.addAll(ListCommand.poolTable(pools.subList(0, ofPools)).lines());
+        }
+        return lines;
     }
 
     /**

@@ -30,7 +30,11 @@ class DoctorTest {
     void doctor_ofAServerForTests_findsNoFailure() {
         Cli doctor = Cli.run(server.uri(), "doctor");
         assertThat(doctor.out()).contains("Redis 7.0").contains("noeviction").contains("locked and unlocked");
+        assertThat(doctor.out()).containsPattern("more rights +ok +may use read-write locks and permits");
         assertThat(doctor.exitCode()).isZero();
+        try (Jedis jedis = new Jedis(URI.create(server.uri()))) {
+            assertThat(jedis.keys("*:permits*")).as("which it only looks at").isEmpty();
+        }
     }
 
     @Test
@@ -49,6 +53,7 @@ class DoctorTest {
         try (Jedis jedis = new Jedis(URI.create(server.uri()))) {
             jedis.aclSetUser("noinfo", "on", ">pw", "~*", "&*", "+@all", "-info");
             jedis.aclSetUser("notime", "on", ">pw", "~*", "&*", "+@all", "-time");
+            jedis.aclSetUser("nopools", "on", ">pw", "~*", "&*", "+@all", "-hgetall");
         }
         Cli noInfo = Cli.run(server.uri().replace("//", "//noinfo:pw@"), "doctor");
         assertThat(noInfo.exitCode()).isEqualTo(1);
@@ -59,6 +64,11 @@ class DoctorTest {
         Cli noTime = Cli.run(server.uri().replace("//", "//notime:pw@"), "doctor");
         assertThat(noTime.exitCode()).isEqualTo(1);
         assertThat(noTime.out()).containsPattern("clock +FAILED +NOPERM").containsPattern("latency +(ok|NOTE)");
+        Cli noPools = Cli.run(server.uri().replace("//", "//nopools:pw@"), "doctor");
+        assertThat(noPools.exitCode()).as("locks are safe").isZero();
+        assertThat(noPools.out())
+                .containsPattern("(?m)^rights +ok")
+                .containsPattern("more rights +NOTE +may use neither read-write locks nor permits +grant \\+hgetall");
     }
 
     @Test

@@ -211,6 +211,44 @@ class PoolCommandsTest {
         }
     }
 
+    @Test
+    void top_showsPoolsBelowTheLocks_thoseWithTheMostWaitersFirst() throws Exception {
+        Permits busy = locks.permits("uploads", 1);
+        try (PermitHandle one = pool.acquire();
+                PermitHandle other = busy.acquire()) {
+            CompletableFuture<PermitHandle> waiting = busy.acquireAsync(1);
+            await().until(() -> busy.inspect().waiting().size() == 1);
+            assertThat(one.isHeld() && other.isHeld()).isTrue();
+            locks.reentrantLock("a lock").runWithLock(() -> {
+                assertThat(Cli.run(server.uri(), "top", "--times=1").out().lines())
+                        .satisfiesExactly(
+                                line -> assertThat(line).isEqualTo("1 locks and 2 pools in use"),
+                                line -> assertThat(line).startsWith("LOCK"),
+                                line -> assertThat(line).startsWith("a lock"),
+                                line -> assertThat(line).matches("POOL +PERMITS +OUT +HANDLES +QUEUE"),
+                                line -> assertThat(line).matches("uploads +1 +1 +1 +1"),
+                                line -> assertThat(line).matches("encoder +2 +1 +1 +0"));
+                assertThat(Cli.run(server.uri(), "top", "--times=1", "--rows=2")
+                                .out()
+                                .lines())
+                        .as("the pool without waiters comes after the lock")
+                        .hasSize(5)
+                        .last()
+                        .asString()
+                        .startsWith("uploads");
+                assertThat(Cli.run(server.uri(), "top", "--times=1", "--rows=1")
+                                .out()
+                                .lines())
+                        .hasSize(3)
+                        .last()
+                        .asString()
+                        .startsWith("uploads");
+            });
+            other.release();
+            waiting.get().release();
+        }
+    }
+
     /** Permits need a right more than locks. */
     @Test
     void inspect_byAUserWhoMayNotSeePools_showsTheLock() throws Exception {
@@ -224,6 +262,7 @@ class PoolCommandsTest {
             assertThat(Cli.run(uri, "unlock", "--force", "--yes", "encoder").out())
                     .contains("Nobody holds \"encoder\".");
             assertThat(Cli.run(uri, "list").out()).contains("No lock is held");
+            assertThat(Cli.run(uri, "top", "--times=1").out().lines()).containsExactly("0 locks in use");
             assertThat(held.isHeld()).isTrue();
         }
     }
