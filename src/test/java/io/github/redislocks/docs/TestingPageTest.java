@@ -144,6 +144,16 @@ class TestingPageTest {
     }
 
     @Test
+    void losePermits_tellsTheOwner() throws InterruptedException {
+        try (InMemoryLocks memory = InMemoryLocks.start()) {
+            RedisLocks locks = memory.client();
+            PermitHandle first = locks.permits("encoder", 2).acquire();
+            memory.losePermits("encoder");
+            assertThrows(LockLostException.class, first::ensureHeld);
+        }
+    }
+
+    @Test
     void snippets_java_arePartsOfThisTest() throws IOException {
         String source = withoutSpaces(Files.readString(
                 Path.of("src", "test", "java", "io", "github", "redislocks", "docs", "TestingPageTest.java")));

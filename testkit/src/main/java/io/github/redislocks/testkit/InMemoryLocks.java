@@ -146,6 +146,8 @@ public final class InMemoryLocks implements AutoCloseable {
      * notified, by its listeners and by {@code lost()} of its handle. A paused client learns of the loss when it is
      * resumed. If other threads wait for the lock, one of them gets it.
      *
+     * <p>While clients read, the reads of all of them end. {@link #losePermits} is for the permits of a pool.
+     *
      * @param name the name of the lock
      * @throws IllegalStateException if no client of this Redis holds the lock
      */
@@ -159,6 +161,28 @@ public final class InMemoryLocks implements AutoCloseable {
         }
         throw new IllegalStateException("Nobody holds the lock \"" + Shown.of(name)
                 + "\": only a lock that is held can be lost. First lock it by a client of this InMemoryLocks.");
+    }
+
+    /**
+     * Ends all permits of a pool in Redis, as if their leases had ended. Returns when the holders were notified, as
+     * {@link #lose} does. Callers that wait for permits get them, and learn that the previous holder has lost them.
+     *
+     * @param name the name of the pool
+     * @throws IllegalStateException if no client of this Redis holds permits of the pool
+     */
+    public void losePermits(String name) {
+        Objects.requireNonNull(name, "name");
+        // Collect the losses first: a caller that waits may get the permits that are lost first, and keeps them.
+        List<Runnable> losses = clients.stream()
+                .flatMap(client -> client.lossesOfPermits(name, server).stream())
+                .toList();
+        if (losses.isEmpty()) {
+            throw new IllegalStateException(
+                    "Nobody holds permits \"" + Shown.of(name)
+                            + "\": only permits that are held can be lost. First acquire some by a client of this InMemoryLocks.");
+        }
+        losses.forEach(Runnable::run);
+        settle();
     }
 
     /**

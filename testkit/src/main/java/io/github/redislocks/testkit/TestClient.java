@@ -6,6 +6,7 @@ import io.github.redislocks.client.ClientAccess;
 import io.github.redislocks.client.LockClient;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Inspections;
+import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
@@ -13,6 +14,7 @@ import io.github.redislocks.testkit.twin.HeldCalls;
 import io.github.redislocks.testkit.twin.InMemoryRedis;
 import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
@@ -115,9 +117,33 @@ final class TestClient {
         if (seen == null || Answer.isGone(operator.run(Inspections.force(keys, seen), PATIENCE_NANOS))) {
             return false;
         }
+        ask(hold);
+        return true;
+    }
+
+    /**
+     * The losses that can happen to this client's permits of a pool: each ends the permits of a handle in Redis, and
+     * makes the client ask Redis about them at once. Permits that have already ended in Redis cannot be lost again.
+     */
+    List<Runnable> lossesOfPermits(String name, InMemoryRedis operator) {
+        LockKeys pool = LockKeys.ofPermits(client.settings.keyPrefix(), name);
+        List<Runnable> losses = new ArrayList<>();
+        for (Hold hold : client.holds.all()) {
+            if (hold.isOpen()
+                    && hold.keys().equals(pool)
+                    && !Answer.isGone(operator.run(Scripts.held(hold), PATIENCE_NANOS))) {
+                losses.add(() -> {
+                    operator.run(Scripts.leave(pool, hold.owner, hold.attempt, true), PATIENCE_NANOS);
+                    ask(hold);
+                });
+            }
+        }
+        return losses;
+    }
+
+    private void ask(Hold hold) {
         client.renewals.askAtOnce(hold.attempt, hold.token);
         client.watchdog.wakeAt(0);
-        return true;
     }
 
     /** When the client's watchdog wants to wake; {@link Long#MAX_VALUE} if it is paused or has nothing to do. */

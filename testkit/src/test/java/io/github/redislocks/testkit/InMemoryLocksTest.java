@@ -16,6 +16,7 @@ import io.github.redislocks.LockLost;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.LockOptions;
 import io.github.redislocks.LockUnavailableException;
+import io.github.redislocks.ReadHandle;
 import io.github.redislocks.RedisLocks;
 import io.github.redislocks.RedisOutage;
 import io.github.redislocks.RedisReentrantLock;
@@ -233,6 +234,20 @@ class InMemoryLocksTest {
                 .isThrownBy(() -> memory.lose("job"))
                 .withMessageContaining("\"job\"")
                 .withMessageContaining("First lock it");
+    }
+
+    @Test
+    void lose_whileHandlesRead_completesTheStageOfEach() throws InterruptedException {
+        List<LockLost> told = new CopyOnWriteArrayList<>();
+        ReadHandle here = locks.readWriteLock("job").readLock().acquire();
+        ReadHandle there = others.readWriteLock("job").readLock().acquire();
+        here.lost().thenAccept(told::add);
+        there.lost().thenAccept(told::add);
+        memory.lose("job");
+        assertThat(told).extracting(LockLost::reason).containsOnly(LockLost.Reason.TAKEN);
+        assertThat(told).hasSize(2);
+        assertThat(here.isHeld() || there.isHeld()).isFalse();
+        assertThat(other.tryLock()).as("to write").isTrue();
     }
 
     @Test
