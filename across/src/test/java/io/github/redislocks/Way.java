@@ -189,6 +189,12 @@ record Way(String call, Subject subject, boolean isForgotten, Body body) {
         thread("FencedLock.tryLock(long,TimeUnit)", l -> taken(() -> l.tryLock(9, SECONDS)));
         thread("FencedLock.tryLock(Duration)", l -> taken(() -> l.tryLock(WAIT)));
         actions("FencedLock", Site::lock);
+        work(
+                "LockedTransactions.callWithLock(LeasedLock,Function)",
+                s -> s.transactions().callWithLock(s.lock(), s::stay));
+        work(
+                "LockedTransactions.runWithLock(LeasedLock,Consumer)",
+                s -> s.transactions().runWithLock(s.lock(), s::stay));
 
         row("a thread that does not wait", "plain, fair, resident, fixed");
         thread("FencedLock.tryLock()", l -> taken(l::tryLock));

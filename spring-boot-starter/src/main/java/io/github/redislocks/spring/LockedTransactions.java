@@ -1,6 +1,7 @@
 package io.github.redislocks.spring;
 
 import io.github.redislocks.FencedLock;
+import io.github.redislocks.LeasedLock;
 import io.github.redislocks.Locks;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -15,6 +16,9 @@ import org.springframework.transaction.support.TransactionOperations;
  * LockedTransactions transactions = new LockedTransactions(locks, new TransactionTemplate(manager));
  *
  * transactions.runWithLock("account:" + id, lock -> accounts.deposit(id, amount, lock.fencingToken()));
+ *
+ * RedisReadLock prices = locks.readWriteLock("prices").readLock();
+ * Offer offer = transactions.callWithLock(prices, lock -> offers.make(articles));
  * }</pre>
  *
  * <p>The steps are: take the lock, begin a transaction, run the action, check that the lock is still held, commit,
@@ -48,13 +52,28 @@ public final class LockedTransactions {
      *     action did not run
      */
     public <T extends @Nullable Object> T callWithLock(String name, Function<? super FencedLock, T> action) {
+        return callWithLock(locks.reentrantLock(name), action);
+    }
+
+    /**
+     * Runs an action in a transaction under a lock, as the method with a name does: under a lock with options, a read
+     * lock, or several locks.
+     *
+     * @param action the action; its argument is the given lock, which the thread holds
+     * @throws IllegalStateException if a transaction is already open and the thread does not hold the lock
+     * @throws io.github.redislocks.LockLostException if the lock was lost before the commit, so that the transaction
+     *     was rolled back; or if the lock was lost during the commit
+     * @throws io.github.redislocks.LockUnavailableException if Redis stays away for longer than {@code retryFor}; the
+     *     action did not run
+     */
+    public <L extends LeasedLock<?>, T extends @Nullable Object> T callWithLock(L lock, Function<? super L, T> action) {
         Objects.requireNonNull(action, "action");
-        FencedLock lock = locks.reentrantLock(name);
         if (OpenTransactions.isOpen() && !lock.isHeldByCurrentThread()) {
-            throw new IllegalStateException(
-                    "The lock \"" + name + "\" would be taken inside a transaction that is already open,"
-                            + " and released before its commit. Call this outside of the transaction;"
-                            + " or take the lock yourself, and call LockedTransactions.unlockAfterCompletion(lock).");
+            throw new IllegalStateException("The " + lock + " would be taken inside a transaction that is already open,"
+                    + " and released before its commit. Call this outside of the transaction"
+                    + (lock instanceof FencedLock
+                            ? "; or take the lock yourself, and call LockedTransactions.unlockAfterCompletion(lock)."
+                            : "."));
         }
         return lock.callWithLock(() -> transactions.execute(status -> {
             T result = action.apply(lock);
@@ -63,11 +82,16 @@ public final class LockedTransactions {
         }));
     }
 
-    /** Runs an action in a transaction under the lock, as {@link #callWithLock} does. The action returns nothing. */
+    /** Runs an action in a transaction under the lock, as {@code callWithLock} does. The action returns nothing. */
     public void runWithLock(String name, Consumer<? super FencedLock> action) {
+        runWithLock(locks.reentrantLock(name), action);
+    }
+
+    /** Runs an action in a transaction under a lock, as {@code callWithLock} does. The action returns nothing. */
+    public <L extends LeasedLock<?>> void runWithLock(L lock, Consumer<? super L> action) {
         Objects.requireNonNull(action, "action");
-        Boolean unused = callWithLock(name, lock -> {
-            action.accept(lock);
+        Boolean unused = callWithLock(lock, held -> {
+            action.accept(held);
             return Boolean.TRUE;
         });
     }

@@ -6,7 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.github.redislocks.FencedLock;
 import io.github.redislocks.LockLostException;
 import io.github.redislocks.RedisLocks;
+import io.github.redislocks.RedisReadLock;
+import io.github.redislocks.RedisReentrantReadWriteLock;
+import io.github.redislocks.fixture.OwnThread;
 import io.github.redislocks.fixture.RedisServers;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -105,6 +109,58 @@ class LockedTransactionsTest {
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining(name)
                 .hasMessageContaining("unlockAfterCompletion");
+    }
+
+    @Test
+    void withLock_readLock_letsOthersRead_andKeepsWritersOut() {
+        RedisReentrantReadWriteLock both = locks.readWriteLock(name);
+        int read = transactions.callWithLock(both.readLock(), held -> {
+            held.ensureHeld();
+            assertThat(TransactionSynchronizationManager.isActualTransactionActive())
+                    .isTrue();
+            OwnThread.run(() -> {
+                        transactions.runWithLock(both.readLock(), RedisReadLock::ensureHeld);
+                        assertThat(lock.tryLock()).isFalse();
+                    })
+                    .join();
+            return counter.count(1);
+        });
+        assertThat(read).isZero();
+        assertThat(both.readLock().isHeldByCurrentThread()).isFalse();
+        transactions.runWithLock(both.writeLock(), held -> counter.add(1));
+        assertThat(counter.count(1)).isOne();
+    }
+
+    @Test
+    void withLock_readLockThatIsLost_isRolledBack() {
+        assertThatThrownBy(() ->
+                        transactions.runWithLock(locks.readWriteLock(name).readLock(), held -> {
+                            counter.add(1);
+                            assertThat(lock.forceUnlock()).isTrue();
+                        }))
+                .isInstanceOf(LockLostException.class);
+        assertThat(counter.count(1)).isZero();
+    }
+
+    @Test
+    void withLock_readLockInsideATransaction_isRefused() {
+        assertThatThrownBy(() -> template.executeWithoutResult(status ->
+                        transactions.runWithLock(locks.readWriteLock(name).readLock(), held -> {})))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining(name)
+                .hasMessageContaining("outside of the transaction")
+                .hasMessageNotContaining("unlockAfterCompletion");
+    }
+
+    @Test
+    void withLock_severalLocks_areAllHeld() {
+        transactions.runWithLock(locks.multiLock(List.of(name, name + "-2")), held -> {
+            held.ensureHeld();
+            counter.add(1);
+            assertThat(lock.isHeldByCurrentThread()).isTrue();
+        });
+        assertThat(counter.count(1)).isOne();
+        assertThat(lock.isLocked()).isFalse();
     }
 
     @Test
