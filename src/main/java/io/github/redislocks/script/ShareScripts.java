@@ -78,19 +78,22 @@ public final class ShareScripts {
         return new Call(
                 Request.OfOneServer.RENEW_SHARES,
                 RENEW_SHARES,
-                List.of(keys.lock(), keys.fence()),
+                keysOf(keys),
                 List.of(clientId, Long.toString(leaseMillis), Long.toString(number)));
+    }
+
+    private static List<String> keysOf(LockKeys keys) {
+        return List.of(keys.lock(), keys.fence(), keys.queue(), keys.waiters());
     }
 
     /** Renews shares of this client whose keys are all in one slot. */
     public static Call renewAll(List<Hold> shares, long leaseMillis) {
-        List<String> keys = new ArrayList<>(2 * shares.size());
+        List<String> keys = new ArrayList<>(4 * shares.size());
         List<String> args = new ArrayList<>(2 + shares.size());
         args.add(shares.get(0).owner.id);
         args.add(Long.toString(leaseMillis));
         for (Hold share : shares) {
-            keys.add(share.lock());
-            keys.add(share.keys().fence());
+            keys.addAll(keysOf(share.keys()));
             args.add(Long.toString(share.attempt));
         }
         return new Call(Request.OfOneServer.RENEW_SHARES, RENEW_SHARES, keys, args);

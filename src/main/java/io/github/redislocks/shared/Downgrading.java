@@ -29,9 +29,25 @@ final class Downgrading implements Downgrade {
         this.cell = cell;
         this.write = write;
         this.limit = WaitLimit.endless(all.settings.retryForNanos());
-        Attempt.Request request = new Attempt.Request(Timing.claimMillis(write.leaseMillis()), true, true);
-        this.attempt = all.attempts.make(write.keys(), sharer, request, limit);
         all.supersede(sharer, cell.owner);
+        this.attempt = makeAttempt();
+    }
+
+    /**
+     * Makes the attempt. Called when the part of the asker is taken, so that its number is greater than that of the
+     * asker before: a late request of that one must not end the share.
+     */
+    private Attempt makeAttempt() {
+        Attempt.Request request = new Attempt.Request(Timing.claimMillis(write.leaseMillis()), true, true);
+        Attempt made = null;
+        try {
+            made = all.attempts.make(write.keys(), sharer, request, limit);
+            return made;
+        } finally {
+            if (made == null) {
+                sharer.endsAsking();
+            }
+        }
     }
 
     @Override
@@ -51,10 +67,14 @@ final class Downgrading implements Downgrade {
                 publish();
             }
         } finally {
-            if (!begun) {
-                fail();
+            try {
+                // After an error the share may have begun without letting this thread in.
+                if (!begun || cell.isWaiting()) {
+                    fail();
+                }
+            } finally {
+                sharer.endsAsking();
             }
-            sharer.endsAsking();
         }
     }
 

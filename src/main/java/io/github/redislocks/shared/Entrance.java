@@ -111,7 +111,7 @@ final class Entrance {
             sharer.ended(present.hold);
             return 0;
         }
-        throwIfAway(limit, now);
+        throwIfAway(cell, limit, now);
         if (sharer.beginsAsking(cell.owner)) {
             return Step.ASK;
         }
@@ -169,10 +169,10 @@ final class Entrance {
      * Throws if another reader has found that Redis has been away for longer than this reader waits through an outage.
      * Otherwise all readers that wait would ask one after the other, each until its request fails.
      */
-    private void throwIfAway(WaitLimit limit, long now) {
+    private void throwIfAway(Cell cell, WaitLimit limit, long now) {
         Availability server = all.monitored.of(sharer.keys.lock());
-        if (!limit.isTimed() && server.failedSince(limit.beganNanos()) && limit.isPast(server.age(now))) {
-            throw notAcquired(server, now - limit.beganNanos());
+        if (!limit.isTimed() && server.failedSince(cell.usedNanos()) && limit.isPast(server.age(now))) {
+            throw notAcquired(server, now - cell.usedNanos());
         }
     }
 
@@ -182,12 +182,14 @@ final class Entrance {
 
     /**
      * Throws if the time of a reader ended while another reader asked, and Redis does not answer. A try that does not
-     * wait has its whole time for Redis' answer: if the time is over, Redis has not answered.
+     * wait has its whole time for Redis' answer.
      */
     void checkOutage(boolean asked, WaitLimit limit) {
         Availability server = all.monitored.of(sharer.keys.lock());
         long now = clock.nanoTime();
-        boolean away = limit.waits() ? sharer.share() == null && server.age(now) > 0 : limit.remaining(now) <= 0;
+        boolean away = limit.waits()
+                ? sharer.share() == null && server.age(now) > 0
+                : limit.remaining(now) <= 0 && !all.isKnownToBeBusy(sharer, limit.beganNanos());
         if (!asked && away) {
             throw notAcquired(server, now - limit.beganNanos());
         }

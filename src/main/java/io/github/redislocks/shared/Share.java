@@ -58,6 +58,11 @@ final class Share {
         return (state & STATES) == OPEN;
     }
 
+    /** Returns true if the share is closed and does not end yet. */
+    boolean isClosed() {
+        return !isOpen() && !isEnding();
+    }
+
     boolean isEnding() {
         return (state & STATES) == ENDING;
     }
@@ -72,7 +77,8 @@ final class Share {
         // Write the time first: a thread that sees the share closed must also see the time.
         closedNanos = now;
         int old = state;
-        while ((old & STATES) < CLOSED && !STATE.compareAndSet(this, old, (old & ~STATES) + CLOSED)) {
+        // Change the state of a closed share, too: a thread that is about to open it may have read the time before.
+        while ((old & STATES) <= CLOSED && !STATE.compareAndSet(this, old, (old & ~STATES) + CLOSED + REOPENED)) {
             old = state;
         }
     }

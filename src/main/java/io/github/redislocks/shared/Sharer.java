@@ -169,8 +169,15 @@ final class Sharer extends Owner implements Keeper {
 
     /** Begins the end of a closed share if nobody is inside; returns true for the one caller that has to end it. */
     boolean beginsEnd(Share closed) {
-        int seen = closed.seen();
-        return !isUsed(closed) && closed.beginEnd(seen);
+        while (closed.isClosed()) {
+            int seen = closed.seen();
+            if (isUsed(closed)) {
+                return false;
+            } else if (closed.beginEnd(seen)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Returns true if a thread reads under the share. */

@@ -205,8 +205,8 @@ public final class Shares implements Task {
     public void byTry(String lock) {
         Sharer sharer = known(lock);
         Share share = sharer == null ? null : sharer.share();
-        if (sharer != null && share != null && !sharer.isUsed(share)) {
-            close(sharer, share);
+        if (sharer != null && share != null) {
+            closeIfUnused(sharer, share);
         }
     }
 
@@ -221,11 +221,12 @@ public final class Shares implements Task {
         if (cell != null && cell.share() != null) {
             return refuse(keys, limit);
         }
-        if (!limit.waits() && sharer.isUsed(share)) {
-            return false;
-        }
-        close(sharer, share);
+        // A share that is used is closed by the recall of a writer that waits in Redis.
+        closeIfUnused(sharer, share);
         if (!limit.waits()) {
+            if (!share.isEnding() && sharer.isUsed(share)) {
+                return false;
+            }
             awaitEnd(sharer, share, limit);
         }
         return true;
@@ -288,6 +289,8 @@ public final class Shares implements Task {
             return !share.isOpen();
         }
         if (sharer.beginsLook(since, clock.nanoTime())) {
+            // A renewal that is under way was sent too early: its answer must not put off this one.
+            share.hold.doubted();
             share.hold.renewAt(since);
             watchdog.wakeAt(0);
         }

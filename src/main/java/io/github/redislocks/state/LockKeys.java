@@ -151,11 +151,15 @@ public record LockKeys(String lock, boolean isRead) {
 
     /** The keys lock, queue, waiters, fence, conditions and shares, in the order that the scripts expect. */
     public List<String> all() {
-        return List.of(lock, queue(), lock + ":waiters", fence(), conditions(), shares());
+        return List.of(lock, queue(), waiters(), fence(), conditions(), shares());
     }
 
     public String queue() {
         return lock + ":queue";
+    }
+
+    public String waiters() {
+        return lock + ":waiters";
     }
 
     public String fence() {

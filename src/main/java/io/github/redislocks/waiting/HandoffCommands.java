@@ -133,10 +133,19 @@ final class HandoffCommands {
     class Release extends HoldEnd {
 
         final Hold hold;
+        private final @Nullable Attempt successor;
 
         Release(Hold hold, Call call) {
             super(hold.lock(), hold.longestLeaseMillis(), call);
             this.hold = hold;
+            this.successor = hold.successor();
+        }
+
+        /** The release for the present successor: a downgrade that was given up has none any more. */
+        @Override
+        @SuppressWarnings("ReferenceEquality")
+        public Call call() {
+            return successor == hold.successor() ? super.call() : handoff.releaseOf(hold, false);
         }
 
         @Override

@@ -61,8 +61,15 @@ class ShareScriptTest {
         return run("unshare", client, "" + attempt, "0");
     }
 
+    private static List<String> four(LockKeys... locks) {
+        return java.util.Arrays.stream(locks)
+                .flatMap(each -> java.util.stream.Stream.of(
+                        each.lock(), each.fence(), each.all().get(1), each.all().get(2)))
+                .toList();
+    }
+
     private Reply renew(String client, int attempt) {
-        return run(List.of(keys.lock(), keys.fence()), "renew_shares", client, "" + LEASE, "" + attempt);
+        return run(four(keys), "renew_shares", client, "" + LEASE, "" + attempt);
     }
 
     private Reply downgrade(String owner, int attempt, String client, int share) {
@@ -522,7 +529,7 @@ class ShareScriptTest {
     @Test
     void renewal_withAShorterLease_neverShortens() {
         share("a", 1);
-        run(List.of(keys.lock(), keys.fence()), "renew_shares", "a", "1000", "1");
+        run(four(keys), "renew_shares", "a", "1000", "1");
         assertThat(field("s:a")).isEqualTo("1 " + (START + LEASE * 1_000));
         pass(LEASE);
         assertThat(renew("a", 1).code()).as("the last moment").isEqualTo("OK");
@@ -888,8 +895,7 @@ class ShareScriptTest {
         share("a", 1);
         run(third.all(), "share", "a", "3", "30000", FOR_EVER, "4500", "0");
         run(third.all(), "acquire", "w:1", "1", "30000", FOR_EVER, "4500", "0", "barge");
-        List<String> some =
-                List.of(keys.lock(), keys.fence(), other.lock(), other.fence(), third.lock(), third.fence());
+        List<String> some = four(keys, other, third);
         Reply reply = run(some, "renew_shares", "a", "30000", "1", "2", "3");
         assertThat(reply.code()).isEqualTo("GONE");
         assertThat(reply.values()).containsExactlyInAnyOrder(1L, 5L);
@@ -901,7 +907,7 @@ class ShareScriptTest {
         LockKeys other = LockKeys.of("p", "other");
         share("a", 1);
         run(other.all(), "share", "a", "2", "30000", FOR_EVER, "4500", "0");
-        List<String> both = List.of(keys.lock(), keys.fence(), other.lock(), other.fence());
+        List<String> both = four(keys, other);
         for (int hours = 0; hours < 60; hours += 4) {
             assertThat(run(both, "renew_shares", "a", "14400001", "1", "2").code())
                     .isEqualTo("OK");
@@ -918,7 +924,15 @@ class ShareScriptTest {
     void renewal_besideAKeyOfAnotherType_renewsTheOthers() {
         share("a", 1);
         pass(1);
-        List<String> some = List.of(keys.fence(), keys.fence(), keys.lock(), keys.fence());
+        List<String> some = List.of(
+                keys.fence(),
+                keys.fence(),
+                keys.all().get(1),
+                keys.all().get(2),
+                keys.lock(),
+                keys.fence(),
+                keys.all().get(1),
+                keys.all().get(2));
         Reply reply = run(some, "renew_shares", "a", "" + LEASE, "1", "1");
         assertThat(reply.code()).isEqualTo("GONE");
         assertThat(reply.values()).containsExactly(0L);

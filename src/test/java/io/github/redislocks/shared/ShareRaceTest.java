@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** Threads that enter and leave a share at full speed, while another thread closes it, opens it again, and ends it. */
@@ -71,6 +72,43 @@ class ShareRaceTest {
         assertThat(share.closeIdle()).isTrue();
         assertThat(share.beginEnd(seen)).isFalse();
         assertThat(share.beginEnd(share.seen())).isTrue();
+    }
+
+    /** The answer to a renewal opens a closed share, while another writer recalls it. */
+    @Test
+    void aRecallDuringAReopening_leavesTheShareClosed() {
+        AtomicReference<Share> closed = new AtomicReference<>(share(1));
+        CompletableFuture<Void> recalls = CompletableFuture.runAsync(
+                () -> {
+                    Share last = closed.get();
+                    while (!over) {
+                        Share next = closed.get();
+                        if (!next.equals(last)) {
+                            next.close(3);
+                            entries.incrementAndGet();
+                            last = next;
+                        }
+                    }
+                },
+                task -> new Thread(task).start());
+        for (int i = 1; i <= 10 * SHARES; i++) {
+            Share share = share(i);
+            share.close(1);
+            closed.set(share);
+            for (int spin = i % 64; spin > 0; spin--) {
+                Thread.onSpinWait();
+            }
+            boolean unused = share.reopen(2);
+            while (entries.get() < i) {
+                Thread.onSpinWait();
+            }
+            if (share.isOpen()) {
+                inside.incrementAndGet();
+            }
+        }
+        over = true;
+        recalls.join();
+        assertThat(inside).as("shares that are open after a recall").hasValue(0);
     }
 
     @Test
