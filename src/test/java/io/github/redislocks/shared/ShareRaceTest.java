@@ -77,16 +77,14 @@ class ShareRaceTest {
     /** The answer to a renewal opens a closed share, while another writer recalls it. */
     @Test
     void aRecallDuringAReopening_leavesTheShareClosed() {
-        AtomicReference<Share> closed = new AtomicReference<>(share(1));
+        AtomicReference<Share> closed = new AtomicReference<>();
         CompletableFuture<Void> recalls = CompletableFuture.runAsync(
                 () -> {
-                    Share last = closed.get();
                     while (!over) {
-                        Share next = closed.get();
-                        if (!next.equals(last)) {
+                        Share next = closed.getAndSet(null);
+                        if (next != null) {
                             next.close(3);
                             entries.incrementAndGet();
-                            last = next;
                         }
                     }
                 },
