@@ -47,7 +47,8 @@ class ShareAttackTest {
     private static Call call(Step step) {
         List<String> keys =
                 switch (step.script) {
-                    case "take", "renew_shares" -> List.of(KEYS.lock(), KEYS.fence());
+                    case "take" -> List.of(KEYS.lock(), KEYS.fence());
+                    case "renew_shares" -> List.of(KEYS.lock(), KEYS.fence(), KEYS.queue(), KEYS.waiters());
                     default -> KEYS.all();
                 };
         return new Call(

@@ -235,7 +235,7 @@ class ShareFuzzTest {
                 switch (script) {
                     case "take" -> List.of(KEYS.lock(), KEYS.fence());
                     case "renew" -> List.of(KEYS.lock());
-                    case "renew_shares" -> List.of(KEYS.lock(), KEYS.fence());
+                    case "renew_shares" -> List.of(KEYS.lock(), KEYS.fence(), KEYS.queue(), KEYS.waiters());
                     default -> KEYS.all();
                 };
         Script source = SCRIPTS.computeIfAbsent(script, name -> Script.load(Scripts.class, name));

@@ -11,6 +11,7 @@ import io.github.redislocks.testkit.twin.InMemoryRedis;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -61,15 +62,15 @@ class ShareScriptTest {
         return run("unshare", client, "" + attempt, "0");
     }
 
-    private static List<String> four(LockKeys... locks) {
-        return java.util.Arrays.stream(locks)
-                .flatMap(each -> java.util.stream.Stream.of(
-                        each.lock(), each.fence(), each.all().get(1), each.all().get(2)))
+    /** The keys of a renewal. */
+    private static List<String> renewed(LockKeys... locks) {
+        return Stream.of(locks)
+                .flatMap(each -> Stream.of(each.lock(), each.fence(), each.queue(), each.waiters()))
                 .toList();
     }
 
     private Reply renew(String client, int attempt) {
-        return run(four(keys), "renew_shares", client, "" + LEASE, "" + attempt);
+        return run(renewed(keys), "renew_shares", client, "" + LEASE, "" + attempt);
     }
 
     private Reply downgrade(String owner, int attempt, String client, int share) {
@@ -529,7 +530,7 @@ class ShareScriptTest {
     @Test
     void renewal_withAShorterLease_neverShortens() {
         share("a", 1);
-        run(four(keys), "renew_shares", "a", "1000", "1");
+        run(renewed(keys), "renew_shares", "a", "1000", "1");
         assertThat(field("s:a")).isEqualTo("1 " + (START + LEASE * 1_000));
         pass(LEASE);
         assertThat(renew("a", 1).code()).as("the last moment").isEqualTo("OK");
@@ -895,7 +896,7 @@ class ShareScriptTest {
         share("a", 1);
         run(third.all(), "share", "a", "3", "30000", FOR_EVER, "4500", "0");
         run(third.all(), "acquire", "w:1", "1", "30000", FOR_EVER, "4500", "0", "barge");
-        List<String> some = four(keys, other, third);
+        List<String> some = renewed(keys, other, third);
         Reply reply = run(some, "renew_shares", "a", "30000", "1", "2", "3");
         assertThat(reply.code()).isEqualTo("GONE");
         assertThat(reply.values()).containsExactlyInAnyOrder(1L, 5L);
@@ -907,7 +908,7 @@ class ShareScriptTest {
         LockKeys other = LockKeys.of("p", "other");
         share("a", 1);
         run(other.all(), "share", "a", "2", "30000", FOR_EVER, "4500", "0");
-        List<String> both = four(keys, other);
+        List<String> both = renewed(keys, other);
         for (int hours = 0; hours < 60; hours += 4) {
             assertThat(run(both, "renew_shares", "a", "14400001", "1", "2").code())
                     .isEqualTo("OK");
@@ -927,12 +928,12 @@ class ShareScriptTest {
         List<String> some = List.of(
                 keys.fence(),
                 keys.fence(),
-                keys.all().get(1),
-                keys.all().get(2),
+                keys.queue(),
+                keys.waiters(),
                 keys.lock(),
                 keys.fence(),
-                keys.all().get(1),
-                keys.all().get(2));
+                keys.queue(),
+                keys.waiters());
         Reply reply = run(some, "renew_shares", "a", "" + LEASE, "1", "1");
         assertThat(reply.code()).isEqualTo("GONE");
         assertThat(reply.values()).containsExactly(0L);
