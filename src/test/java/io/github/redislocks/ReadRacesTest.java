@@ -34,13 +34,15 @@ class ReadRacesTest extends FakeTime {
     }
 
     private CompletableFuture<Boolean> tries() {
-        return CompletableFuture.supplyAsync(() -> {
-            boolean read = shared.readLock().tryLock();
-            if (read) {
-                shared.readLock().unlock();
-            }
-            return read;
-        });
+        return CompletableFuture.supplyAsync(
+                () -> {
+                    boolean read = shared.readLock().tryLock();
+                    if (read) {
+                        shared.readLock().unlock();
+                    }
+                    return read;
+                },
+                ReadRacesTest::started);
     }
 
     private Thread reads() {
