@@ -151,8 +151,10 @@ abstract class FakeTime {
         Thread ticker = new Thread(() -> {
             Moment moment = new Moment();
             while (!Thread.currentThread().isInterrupted()) {
-                if (when.getAsBoolean()) {
-                    clock.advanceMillis(untilNextMillis());
+                long step = untilNextMillis();
+                // If a thread has parked or woken meanwhile, the step might pass its time.
+                if (when.getAsBoolean() && step == untilNextMillis()) {
+                    clock.advanceMillis(step);
                     moment = new Moment();
                 }
                 moment.next();
