@@ -922,6 +922,23 @@ class ShareScriptTest {
     }
 
     @Test
+    void renewal_isRecalled_untilTheWriterInLineIsPast_andAgainByTheNext() {
+        share("a", 1);
+        acquire("w:1", 1);
+        assertThat(renew("a", 1).values()).containsExactly(1L);
+        pass(CLAIM);
+        assertThat(renew("a", 1).values()).as("the last moment").containsExactly(1L);
+        assertThat(field("waited")).isNotNull();
+        pass(1);
+        assertThat(renew("a", 1).values()).isEmpty();
+        assertThat(field("waited")).isNull();
+        listen("a");
+        acquire("x:1", 1);
+        assertThat(heard()).containsExactly("1 recall " + keys.lock());
+        assertThat(renew("a", 1).values()).containsExactly(1L);
+    }
+
+    @Test
     void renewal_besideAKeyOfAnotherType_renewsTheOthers() {
         share("a", 1);
         pass(1);
