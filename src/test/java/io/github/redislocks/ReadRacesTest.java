@@ -71,7 +71,7 @@ class ReadRacesTest extends FakeTime {
                 .orElseThrow();
     }
 
-    /** The answer to the renewal by which one try asks must not put off that by which the other one asks. */
+    /** The answer to the renewal of one try does not put off the renewal of the other. */
     @Test
     void twoTriesAtOnce_behindAWriter_areBothFalse() {
         shared.readLock().lock();
