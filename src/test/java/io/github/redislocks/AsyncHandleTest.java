@@ -93,8 +93,8 @@ class AsyncHandleTest extends FakeTime {
         other.lock();
         CompletableFuture<Optional<LockHandle>> second =
                 interrupting.reentrantLock("job").tryAcquireAsync(Duration.ofSeconds(2));
-        passUntil(first::isDone);
-        passUntil(second::isDone);
+        passUntilDone(first);
+        passUntilDone(second);
         assertThat(second.join()).isEmpty();
         other.unlock();
         clients.remove(interrupting);
@@ -253,7 +253,7 @@ class AsyncHandleTest extends FakeTime {
         CompletableFuture<LockHandle> future = acquire();
         assertThatThrownBy(() -> future.completeExceptionally(null)).isInstanceOf(NullPointerException.class);
         other.unlock();
-        passUntil(future::isDone);
+        passUntilDone(future);
         future.join().close();
         assertNothingLeft();
     }
@@ -365,7 +365,7 @@ class AsyncHandleTest extends FakeTime {
         pass(5_000);
         assertThat(future).isNotDone();
         pass(4_900);
-        passUntil(future::isDone);
+        passUntilDone(future);
         assertThatThrownBy(future::join).hasCauseInstanceOf(LockUnavailableException.class);
         redis.down(false);
         assertNothingLeft();
@@ -377,7 +377,7 @@ class AsyncHandleTest extends FakeTime {
         CompletableFuture<LockHandle> future = acquire();
         pass(3_000);
         redis.down(false);
-        passUntil(future::isDone);
+        passUntilDone(future);
         future.join().close();
         assertNothingLeft();
     }
@@ -443,7 +443,7 @@ class AsyncHandleTest extends FakeTime {
     void acquireAsync_refused_fails() {
         redis.failNext(1, verb("take"), Fault.refused("NOPERM of the test"));
         CompletableFuture<LockHandle> future = acquire();
-        passUntil(future::isDone);
+        passUntilDone(future);
         assertThatThrownBy(future::join)
                 .cause()
                 .isInstanceOf(LockUnavailableException.class)
@@ -467,7 +467,7 @@ class AsyncHandleTest extends FakeTime {
         RedisLocks third = RedisLocks.on(stalling, Settings.DEFAULTS, LossListener.to(losses::add), clock);
         clients.add(third);
         CompletableFuture<LockHandle> future = third.reentrantLock("job").acquireAsync();
-        passUntil(future::isDone);
+        passUntilDone(future);
         LockHandle handle = future.join();
         assertThat(stalls).isFalse();
         assertThat(handle.isHeld()).isTrue();
@@ -530,7 +530,7 @@ class AsyncHandleTest extends FakeTime {
         clients.add(scarce);
         assertThatThrownBy(() -> scarce.reentrantLock("job").acquireAsync()).isInstanceOf(OutOfMemoryError.class);
         CompletableFuture<LockHandle> next = scarce.reentrantLock("job").acquireAsync();
-        passUntil(next::isDone);
+        passUntilDone(next);
         assertThat(next.join().isHeld()).isTrue();
         next.join().close();
         clients.remove(scarce);
@@ -558,7 +558,7 @@ class AsyncHandleTest extends FakeTime {
         held.awaitParked(1, Duration.ofSeconds(20));
         clock.advanceMillis(30);
         held.release();
-        passUntil(released::isDone);
+        passUntilDone(released);
         assertThat(released.join()).isFalse();
         pass(3_000);
         assertThat(losses).hasSize(1);
@@ -584,7 +584,7 @@ class AsyncHandleTest extends FakeTime {
         first.cancel(true);
         mayRun.countDown();
         clients.add(slow);
-        passUntil(next::isDone);
+        passUntilDone(next);
         assertThat(next.join().isHeld()).isTrue();
         next.join().close();
         clients.remove(slow);

@@ -33,7 +33,7 @@ class AsyncReplicaTest extends FakeTime {
     void tooFew_failsAfterRetryFor() {
         redis.confirmBy(1);
         CompletableFuture<LockHandle> future = acquire();
-        passUntil(future::isDone);
+        passUntilDone(future);
         assertThatThrownBy(future::join)
                 .cause()
                 .isInstanceOf(LockUnavailableException.class)
@@ -47,7 +47,7 @@ class AsyncReplicaTest extends FakeTime {
         CompletableFuture<LockHandle> future = acquire();
         passUntil(() -> redis.log().count("take", "acquire") >= 2);
         redis.confirmBy(2);
-        passUntil(future::isDone);
+        passUntilDone(future);
         assertThat(future.join().isHeld()).isTrue();
         future.join().close();
     }
@@ -60,7 +60,7 @@ class AsyncReplicaTest extends FakeTime {
         passUntil(() -> server.zset(KEY + ":queue").size() == 1);
         int before = redis.log().count("renew");
         other.unlock();
-        passUntil(future::isDone);
+        passUntilDone(future);
         assertThat(future.join().isHeld()).isTrue();
         assertThat(redis.log().count("renew")).isGreaterThan(before);
         future.join().close();

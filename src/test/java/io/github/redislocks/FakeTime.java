@@ -14,6 +14,7 @@ import io.github.redislocks.watchdog.Watchdog;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -222,6 +223,21 @@ abstract class FakeTime {
             while (!condition.getAsBoolean() && System.nanoTime() - began < STEP_MILLIS * 1_000_000) {
                 LockSupport.parkNanos(100_000);
             }
+        }
+        settle();
+    }
+
+    /**
+     * Moves time on until calls have ended whose every wait {@link #settle} knows: those of the library's own threads,
+     * and of threads that do nothing but acquire. It passes as fast as it can; ten minutes at most.
+     */
+    void passUntilDone(CompletableFuture<?>... calls) {
+        long end = clock.nanoTime() + TimeUnit.MINUTES.toNanos(10);
+        CompletableFuture<Void> all = CompletableFuture.allOf(calls);
+        while (!all.isDone()) {
+            assertThat(clock.nanoTime()).as("nothing came of ten minutes").isLessThan(end);
+            assertThat(Thread.currentThread().isInterrupted()).as("interrupted").isFalse();
+            pass(STEP_MILLIS);
         }
         settle();
     }

@@ -45,7 +45,7 @@ class MultiLockAsyncTest extends FakeTime {
     }
 
     private <T> T await(CompletableFuture<T> future) {
-        passUntil(future::isDone);
+        passUntilDone(future);
         return future.join();
     }
 
@@ -150,7 +150,7 @@ class MultiLockAsyncTest extends FakeTime {
         CompletableFuture<MultiLockHandle> future = several.acquireAsync();
         passUntil(() -> isHeld("a"));
         whileTimePasses(locks::close);
-        passUntil(future::isDone);
+        passUntilDone(future);
         assertThatThrownBy(future::join).hasCauseInstanceOf(IllegalStateException.class);
         passUntil(() -> !isHeld("a") && !isHeld("b"));
         theirs.unlock();
@@ -256,7 +256,7 @@ class MultiLockAsyncTest extends FakeTime {
             CompletableFuture<?> future =
                     client.multiLock(List.of("a", "b", "c")).acquireAsync();
             present.set(future);
-            passUntil(future::isDone);
+            passUntilDone(future);
             pass(50);
             met = clock.heal() >= reading;
             pass(3_000);

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 class PermitsTest extends FakeTime {
 
     private static final String POOL = "redis-locks:{encoder}:permits";
+    private static final int LEASE = 30_000;
 
     private final Permits permits = locks.permits("encoder", 2);
     private final Permits remote = others.permits("encoder", 2);
@@ -73,7 +74,7 @@ class PermitsTest extends FakeTime {
         CompletableFuture<PermitHandle> waiting = waiting(permits, 1);
         pass(29_000);
         assertThat(waiting).isNotDone();
-        passUntil(waiting::isDone);
+        passUntilDone(waiting);
         PermitHandle next = waiting.join();
         assertThat(next.number()).isZero();
         assertThat(next.previousHolderLost()).isTrue();
@@ -100,7 +101,7 @@ class PermitsTest extends FakeTime {
         });
         await().until(() -> server.zset(POOL + ":queue").size() == 1);
         pass(30_000);
-        passUntil(waiting::isDone);
+        passUntilDone(waiting);
         assertThat(waiting.join().previousHolderLost()).isTrue();
         assertThatThrownBy(mine::ensureHeld).isInstanceOf(LockLostException.class);
         assertThatThrownBy(mine::close).isInstanceOf(LockLostException.class);
@@ -114,7 +115,8 @@ class PermitsTest extends FakeTime {
     void permits_thatRedisForgot_areLostAtTheNextRenewal() {
         PermitHandle mine = one(permits);
         server.flushAll();
-        passUntil(() -> !mine.isHeld());
+        pass(LEASE);
+        assertThat(mine.isHeld()).isFalse();
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.TAKEN);
         assertThat(mine.release()).isFalse();
     }
@@ -128,7 +130,7 @@ class PermitsTest extends FakeTime {
         PermitHandle second = one(permits);
         CompletableFuture<PermitHandle> waiting = waiting(permits, 1);
         first.close();
-        passUntil(waiting::isDone);
+        passUntilDone(waiting);
         PermitHandle mine = waiting.join();
         assertThat(mine.number()).isZero();
         server.flushAll();
@@ -149,7 +151,7 @@ class PermitsTest extends FakeTime {
         one(permits);
         Hold hold = inside.holds().all().iterator().next();
         ((HandleOwner) hold.owner).forget();
-        passUntil(() -> isFree(0) || losses.size() == 1);
+        pass(LEASE);
         assertThat(losses).extracting(LockLost::reason).containsExactly(LockLost.Reason.ABANDONED);
         passUntil(() -> permits.available() == 2);
     }
@@ -162,7 +164,7 @@ class PermitsTest extends FakeTime {
         server.dropMessages(true);
         first.close();
         server.dropMessages(false);
-        passUntil(waiting::isDone);
+        passUntilDone(waiting);
         assertThat(waiting.join().number()).isZero();
         waiting.join().close();
         second.close();
@@ -177,7 +179,7 @@ class PermitsTest extends FakeTime {
         killOther();
         first.close();
         assertThat(alive).isNotDone();
-        passUntil(alive::isDone);
+        passUntilDone(alive);
         assertThat(alive.join().isHeld()).isTrue();
         alive.join().close();
         second.close();
@@ -188,7 +190,7 @@ class PermitsTest extends FakeTime {
     void acquire_whoseReplyIsLost_getsWhatItHas() throws InterruptedException {
         redis.failNext(1, verb("permits_acquire"), Fault.REPLY_LOST);
         CompletableFuture<PermitHandle> got = OwnThread.call(() -> permits.acquire(2));
-        passUntil(got::isDone);
+        passUntilDone(got);
         assertThat(got.join().numbers()).containsExactly(0, 1);
         got.join().close();
         passUntil(() -> permits.available() == 2);
@@ -206,7 +208,7 @@ class PermitsTest extends FakeTime {
                 return false;
             }
         });
-        passUntil(tried::isDone);
+        passUntilDone(tried);
         assertThat(late).isNotEmpty();
         server.runLate(late.get(0));
         passUntil(() -> permits.available() == 2);
@@ -216,7 +218,7 @@ class PermitsTest extends FakeTime {
 
     private <T> T passing(java.util.concurrent.Callable<T> action) {
         CompletableFuture<T> result = OwnThread.call(action);
-        passUntil(result::isDone);
+        passUntilDone(result);
         return result.join();
     }
 
@@ -228,7 +230,7 @@ class PermitsTest extends FakeTime {
         releases.awaitParked(1, Duration.ofSeconds(20));
         Call first = releases.parked().get(0);
         releases.release();
-        passUntil(released::isDone);
+        passUntilDone(released);
         PermitHandle next = one(remote);
         assertThat(next.number()).isZero();
         assertThat(server.runLate(first).code()).isEqualTo("GONE");
@@ -243,7 +245,7 @@ class PermitsTest extends FakeTime {
         PermitHandle first = one(permits);
         CompletableFuture<PermitHandle> both = waiting(remote, 2);
         assertThat(permits.resize(1)).isEqualTo(2);
-        passUntil(both::isDone);
+        passUntilDone(both);
         assertThatThrownBy(both::join).hasRootCauseInstanceOf(IllegalStateException.class);
         first.close();
         passUntil(() -> permits.available() == 1);
@@ -269,7 +271,7 @@ class PermitsTest extends FakeTime {
         pass(5_000);
         assertThat(waiting).as("one is free, and two are wanted").isNotDone();
         both.close();
-        passUntil(waiting::isDone);
+        passUntilDone(waiting);
         assertThat(waiting.join().numbers()).hasSize(2);
         waiting.join().close();
     }
@@ -298,7 +300,7 @@ class PermitsTest extends FakeTime {
         List<Call> late = new ArrayList<>();
         redis.failNext(1, verb("permits_resize").and(late::add), Fault.REQUEST_LOST);
         CompletableFuture<Integer> given = OwnThread.call(() -> permits.resize(9));
-        passUntil(given::isDone);
+        passUntilDone(given);
         assertThatThrownBy(given::join).hasRootCauseInstanceOf(RedisException.class);
         remote.resize(1);
         pass(5_000);
@@ -318,7 +320,7 @@ class PermitsTest extends FakeTime {
         assertThat(permits.tryAcquire(Duration.ZERO)).as("one is held").isEmpty();
         CompletableFuture<PermitHandle> waiting = waiting(permits, 1);
         second.close();
-        passUntil(waiting::isDone);
+        passUntilDone(waiting);
         assertThat(waiting.join().number()).isZero();
         waiting.join().close();
     }
@@ -355,7 +357,7 @@ class PermitsTest extends FakeTime {
         one(permits).close();
         assertThat(redis.log().requests()).isEqualTo(2);
         CompletableFuture<PermitHandle> future = permits.acquireAsync(1);
-        passUntil(future::isDone);
+        passUntilDone(future);
         future.join().close();
         assertThat(redis.log().requests()).as("without a thread").isEqualTo(4);
     }
@@ -363,7 +365,7 @@ class PermitsTest extends FakeTime {
     @Test
     void release_atOnce_sendsNoShortScript_whichIsForLocks() {
         CompletableFuture<Void> released = permits.acquireAsync(1).thenAccept(PermitHandle::close);
-        passUntil(released::isDone);
+        passUntilDone(released);
         assertThat(redis.log().count("permits_release")).isOne();
         assertThat(redis.log().count("free")).isZero();
     }
@@ -373,12 +375,12 @@ class PermitsTest extends FakeTime {
         PermitHandle all = passing(() -> remote.acquire(2));
         CompletableFuture<PermitHandle> opens = waiting(permits, 1);
         all.close();
-        passUntil(opens::isDone);
+        passUntilDone(opens);
         PermitHandle both = passing(() -> remote.acquire(1));
         redis.log().clear();
         CompletableFuture<PermitHandle> waiting = waiting(permits, 1);
         opens.join().close();
-        passUntil(waiting::isDone);
+        passUntilDone(waiting);
         pass(4_000);
         assertThat(redis.log().count("permits_acquire")).isOne();
         assertThat(redis.log().count("permits_renew")).as("confirms the grant").isOne();

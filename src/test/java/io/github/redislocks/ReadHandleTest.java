@@ -31,7 +31,7 @@ class ReadHandleTest extends FakeTime {
 
     private ReadHandle acquire() {
         CompletableFuture<ReadHandle> future = reads.acquireAsync();
-        passUntil(future::isDone);
+        passUntilDone(future);
         return future.join();
     }
 
@@ -44,6 +44,8 @@ class ReadHandleTest extends FakeTime {
 
     /** A writer of the other client that waits, with its place in Redis. */
     private CompletableFuture<LockHandle> waitingWriter() {
+        // A client that does not listen yet is not asked to let the writer in.
+        await().until(() -> inside.mailbox().isOpen());
         CompletableFuture<LockHandle> writer = other.acquireAsync();
         passUntil(() -> server.zset(KEY + ":queue").size() == 1);
         settle();
@@ -86,7 +88,7 @@ class ReadHandleTest extends FakeTime {
         assertThat(locks.countWaitingCalls()).isEqualTo(MANY);
         assertThat(locks.waitedForNames()).containsExactly("job");
         writer.close();
-        passUntil(() -> futures.stream().allMatch(CompletableFuture::isDone));
+        passUntilDone(futures.toArray(CompletableFuture[]::new));
         assertThat(waiting).isBetween(1, 3);
         assertThat(redis.log().count("share") - before).isBetween(1, 6);
         assertThat(shared.getReadLockCount()).isEqualTo(MANY);
@@ -125,19 +127,19 @@ class ReadHandleTest extends FakeTime {
         CompletableFuture<LockHandle> writer = waitingWriter();
         CompletableFuture<Optional<ReadHandle>> tried = reads.tryAcquireAsync(Duration.ZERO);
         CompletableFuture<ReadHandle> later = reads.acquireAsync();
-        passUntil(tried::isDone);
+        passUntilDone(tried);
         assertThat(tried.join()).isEmpty();
         first.close();
         settle();
         assertThat(writer).isNotDone();
         assertThat(second.isHeld()).isTrue();
         second.close();
-        passUntil(writer::isDone);
+        passUntilDone(writer);
         settle();
         assertThat(later).isNotDone();
         long version = writer.join().fencingToken();
         writer.join().close();
-        passUntil(later::isDone);
+        passUntilDone(later);
         assertThat(later.join().version()).isEqualTo(version);
         later.join().close();
         assertNothingIsLeft();
@@ -181,7 +183,7 @@ class ReadHandleTest extends FakeTime {
         CompletableFuture<LockLost> told = first.lost().toCompletableFuture();
         await().until(() -> inside.mailbox().isOpen());
         other.forceUnlock();
-        passUntil(told::isDone);
+        passUntilDone(told);
         assertThat(told.join().reason()).isEqualTo(LockLost.Reason.TAKEN);
         assertThat(told.join().owner()).startsWith("handle h");
         assertThat(first.isHeld()).isFalse();
@@ -299,7 +301,7 @@ class ReadHandleTest extends FakeTime {
         settle();
         assertThat(server.hash(KEY + ":shares")).hasSize(1);
         writer.close();
-        passUntil(next::isDone);
+        passUntilDone(next);
         next.join().close();
         assertNothingIsLeft();
     }
@@ -338,11 +340,11 @@ class ReadHandleTest extends FakeTime {
         pass(99);
         assertThat(asker).isNotDone();
         pass(1);
-        passUntil(asker::isDone);
+        passUntilDone(asker);
         assertThat(asker.join()).isEmpty();
         assertThat(second).isNotDone();
         pass(100);
-        passUntil(second::isDone);
+        passUntilDone(second);
         assertThat(second.join()).isEmpty();
         settle();
         assertThat(server.hash(KEY + ":shares")).isEmpty();
@@ -355,7 +357,7 @@ class ReadHandleTest extends FakeTime {
         redis.down(true);
         CompletableFuture<Optional<ReadHandle>> first = reads.tryAcquireAsync(Duration.ofMillis(500));
         CompletableFuture<Optional<ReadHandle>> second = reads.tryAcquireAsync(Duration.ofMillis(500));
-        passUntil(() -> first.isDone() && second.isDone());
+        passUntilDone(first, second);
         for (CompletableFuture<Optional<ReadHandle>> each : List.of(first, second)) {
             assertThatThrownBy(each::join).hasCauseInstanceOf(LockUnavailableException.class);
         }
@@ -375,7 +377,7 @@ class ReadHandleTest extends FakeTime {
             CompletableFuture<?> unused = futures.get(i)
                     .whenComplete((handle, failure) -> requests.add(redis.log().count("share")));
         }
-        passUntil(() -> futures.stream().allMatch(CompletableFuture::isDone));
+        passUntilDone(futures.toArray(CompletableFuture[]::new));
         for (CompletableFuture<ReadHandle> each : futures) {
             assertThatThrownBy(each::join).hasCauseInstanceOf(LockUnavailableException.class);
         }
@@ -452,7 +454,7 @@ class ReadHandleTest extends FakeTime {
         assertThat(asks).isCompletedExceptionally();
         settle();
         other.unlock();
-        passUntil(behind::isDone);
+        passUntilDone(behind);
         behind.join().close();
         assertNothingIsLeft();
     }
@@ -485,7 +487,7 @@ class ReadHandleTest extends FakeTime {
         settle();
         assertThat(wrote).isNotDone();
         handle.close();
-        passUntil(wrote::isDone);
+        passUntilDone(wrote);
         writer.join();
         assertNothingIsLeft();
     }
@@ -497,7 +499,7 @@ class ReadHandleTest extends FakeTime {
         settle();
         reads.lock();
         whileTimePasses(lock::unlock);
-        passUntil(waits::isDone);
+        passUntilDone(waits);
         assertThat(reads.isHeldByCurrentThread()).isTrue();
         reads.unlock();
         assertThat(waits.join().isHeld()).isTrue();
@@ -540,7 +542,7 @@ class ReadHandleTest extends FakeTime {
                 .isTrue();
         CompletableFuture<Boolean> called =
                 reads.callWithHandleAsync(held -> CompletableFuture.completedFuture(held.isHeld()));
-        passUntil(called::isDone);
+        passUntilDone(called);
         assertThat(called.join()).isTrue();
         assertThat(reads.tryLock(Duration.ofSeconds(1))).isTrue();
         reads.unlock();
@@ -551,7 +553,7 @@ class ReadHandleTest extends FakeTime {
     void handlesOfTwoClients_readTogether() {
         ReadHandle mine = acquire();
         CompletableFuture<ReadHandle> future = theirReads.acquireAsync();
-        passUntil(future::isDone);
+        passUntilDone(future);
         assertThat(mine.isHeld() && future.join().isHeld()).isTrue();
         mine.close();
         future.join().close();

@@ -183,7 +183,7 @@ class ReadWriteLossTest extends FakeTime {
         other.unlock();
         assertThat(reads).isNotDone();
         redis.dropMessages(false);
-        passUntil(reads::isDone);
+        passUntilDone(reads);
         reader.join();
     }
 
@@ -205,7 +205,7 @@ class ReadWriteLossTest extends FakeTime {
         pass(2 * HEARTBEAT);
         assertThat(elsewhereTries()).isFalse();
         shared.readLock().unlock();
-        passUntil(writes::isDone);
+        passUntilDone(writes);
         writer.join();
     }
 
@@ -441,7 +441,7 @@ class ReadWriteLossTest extends FakeTime {
         shared.readLock().lock();
         shared.writeLock().unlock();
         assertThat(shared.readLock().isHeldByCurrentThread()).isTrue();
-        passUntil(read::isDone);
+        passUntilDone(read);
         assertThat(read.join()).isFalse();
         assertThat(thrown.get()).isNull();
         shared.readLock().unlock();
@@ -450,20 +450,22 @@ class ReadWriteLossTest extends FakeTime {
 
     @Test
     void aReaderThatCouldNotBeToldSinceItsClientDidNotListenYet_asksAsSoonAsItListens() throws InterruptedException {
-        CountDownLatch mayListen = new CountDownLatch(1);
+        AtomicReference<CountDownLatch> mayListen = new AtomicReference<>(new CountDownLatch(0));
         RedisLocks slow = RedisLocks.on(
                 new ForwardingRedis(server.another()) {
                     @Override
                     public Subscription subscribe(String channel, long timeoutNanos) {
                         Uninterruptibles.until(
                                 System.nanoTime() + TimeUnit.SECONDS.toNanos(20),
-                                nanos -> mayListen.await(nanos, TimeUnit.NANOSECONDS));
+                                nanos -> mayListen.get().await(nanos, TimeUnit.NANOSECONDS));
                         return super.subscribe(channel, timeoutNanos);
                     }
                 },
                 Settings.DEFAULTS,
                 List.of(),
                 clock);
+        // A client that starts subscribes once, to learn whether it may.
+        mayListen.set(new CountDownLatch(1));
         RedisReentrantReadWriteLock one = slow.readWriteLock("job");
         other.lock();
         Thread reader = new Thread(() -> {
@@ -473,7 +475,7 @@ class ReadWriteLossTest extends FakeTime {
         reader.start();
         await().until(() -> server.hash(KEY + ":shares").size() == 1);
         other.unlock();
-        mayListen.countDown();
+        mayListen.get().countDown();
         await("without a heartbeat in time").until(() -> !reader.isAlive());
         whileTimePasses(() -> true, slow::close);
     }

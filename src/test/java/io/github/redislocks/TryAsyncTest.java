@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class TryAsyncTest extends FakeTime {
 
     private <T> T await(CompletableFuture<T> future) {
-        passUntil(future::isDone);
+        passUntilDone(future);
         return future.join();
     }
 
@@ -58,7 +58,7 @@ class TryAsyncTest extends FakeTime {
         redis.down(true);
         long began = clock.nanoTime();
         CompletableFuture<Optional<LockHandle>> future = lock.tryAcquireAsync(Duration.ofSeconds(2));
-        passUntil(future::isDone);
+        passUntilDone(future);
         assertThatThrownBy(future::join).hasCauseInstanceOf(LockUnavailableException.class);
         assertThat(Duration.ofNanos(clock.nanoTime() - began))
                 .isBetween(Duration.ofSeconds(2), Duration.ofMillis(3_200));

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class InterruptionTest {
 
-    private static final int RACES = 200_000;
+    private static final int RACES = 50_000;
 
     private final Interruption interruption = new Interruption();
 

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class ShareFuzzTest {
 
-    private static final int SEEDS = Integer.getInteger("fuzz.seeds", 250);
+    private static final int SEEDS = Integer.getInteger("fuzz.seeds", 100);
     private static final int STEPS = 160;
     private static final long LEASE = 9_000;
     private static final long CLAIM = 4_500;

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 /** Threads that enter and leave a share at full speed, while another thread closes it, opens it again, and ends it. */
 class ShareRaceTest {
 
-    private static final int SHARES = 20_000;
+    private static final int SHARES = 5_000;
 
     private final LockKeys keys = LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job");
     private final Sharer sharer = new Sharer("client", keys, null, null);
