@@ -26,7 +26,7 @@ import java.util.concurrent.CompletableFuture;
  * <p><b>The size</b> is kept in Redis. The first client that uses a pool sets the size; a client that names another one
  * gets an {@link IllegalStateException}. {@link #resize} changes it for all clients: an object that has been used with
  * the former size goes on, and an object that is made later has to name the new size. Redis forgets the size of a pool
- * that nobody has used for about a day.
+ * that nobody has used for the time of {@link RedisLocksBuilder#tokenMemory}, by default about a day.
  *
  * <p>The permits and a lock of the same name have nothing to do with each other. A quorum offers no permits, and
  * {@link RedisLocksBuilder#watchDeletions} does not watch them.

@@ -189,8 +189,8 @@ public final class RedisLocksBuilder {
 
     /**
      * Sets how long Redis remembers two facts of a free lock: the last token, and whether the last hold was released.
-     * Redis remembers them for at least half of this time, and for at most this time plus the lease of that hold. This
-     * takes about 200 bytes for each name: 2 GB for ten million names a day.
+     * Redis remembers them for at least half of this time, and for at most this time plus the lease of that hold: about
+     * 200 bytes for each name, or 2 GB for ten million names a day. The size of unused {@link Permits} is kept as long.
      *
      * <p>After that, {@code previousHolderLost()} knows nothing about the previous holder, and the next token comes
      * from the server's clock alone. That token is still greater than the last one, unless the clock was set back by

@@ -47,9 +47,10 @@ public final class RedisReentrantReadWriteLock implements ReadWriteLock {
     }
 
     /**
-     * Begins an optimistic read, which keeps no writer out. Returns a stamp for {@link #validate}, or zero if a thread
-     * has the write lock: then read under the {@link #readLock()}. Sends no request while this {@link RedisLocks} has
-     * the lock for readers, else one.
+     * Begins an optimistic read, which keeps no writer out. Returns a stamp for {@link #validate}, or zero if a writer
+     * has the lock, or may have it: because a client keeps the plain lock by a residency, or during a
+     * {@link RedisLocksBuilder#failoverGrace}. Then read under the {@link #readLock()}. Sends no request while this
+     * {@link RedisLocks} has the lock for readers, else one.
      *
      * @throws IllegalStateException if the {@link RedisLocks} is closed
      * @throws LockUnavailableException if Redis does not answer
@@ -92,7 +93,8 @@ public final class RedisReentrantReadWriteLock implements ReadWriteLock {
     }
 
     /**
-     * Whether any thread of any JVM holds the write lock. Asks Redis.
+     * Whether a thread or a handle of any JVM holds the write lock. If another client keeps the lock by a residency,
+     * returns true as well. Asks Redis.
      *
      * @throws IllegalStateException if the {@link RedisLocks} is closed
      * @throws LockUnavailableException if Redis does not answer

@@ -115,9 +115,10 @@ public final class Availability {
             // If another call was answered after this one was sent, this one proves silence only since that answer.
             long silentSinceNanos = Math.max(sentNanos, answeredNanos);
             (ranOut || busy ? haste : silence).failed(silentSinceNanos, now);
-            // Report an outage only if the call had a connection, and no call was answered since it was sent; and if
-            // its connection was refused or broke, or the server has been silent for commandTimeout. Failures of calls
-            // with little time do not count as silence.
+            // Report an outage only if the call did not fail for lack of a free connection, and no call has been
+            // answered
+            // since this call was sent. In addition, connecting must have failed, or the connection have broken, or the
+            // server have been silent for commandTimeout. The failure of a call with little time is no silence.
             boolean isCut = failure instanceof RedisException.Unanswered unanswered && unanswered.isCut();
             if (!busy && answeredNanos < sentNanos && (isCut || silence.age(now) >= commandTimeoutNanos)) {
                 observer.away(failure, now - Math.max(silence.age(now), haste.age(now)), now);

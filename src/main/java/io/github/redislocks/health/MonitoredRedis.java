@@ -115,7 +115,7 @@ public final class MonitoredRedis {
         return known != null ? known : servers.computeIfAbsent(server, this::unknown);
     }
 
-    /** If {@link #orphan} has a master by now, ends the outage of the missing master. */
+    /** If the key in {@link #orphan} has a master by now, ends the outage of the missing master. */
     private void adopt() {
         String key = orphan.get();
         if (key != null && !redis.serverOf(key).equals(NOBODY) && orphan.compareAndSet(key, null)) {

@@ -218,8 +218,9 @@ public final class QuorumCalls {
         Withdrawal.End end = !(ending instanceof Request.Leave leave)
                 ? Withdrawal.End.RELEASED
                 : leave.returned() ? Withdrawal.End.LOST : Withdrawal.End.UNHELD;
-        // The attempt asks for no more votes, so the withdrawal ends the votes of all its ballots: a renewal that was
-        // under way may have taken a later ballot than a withdrawal of one ballot would name.
+        // The attempt asks for no more votes, so the withdrawal ends the votes of all ballots of the attempt. If it
+        // named
+        // one ballot, the vote of a later ballot, which a renewal under way may have taken, would stay.
         return new WithdrawPoll(
                 this,
                 new Withdrawal(

@@ -20,14 +20,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Turn {
 
-    // The takers of the turn: a thread that does not wait, the client before its threads, or a thread that waits.
+    // Who takes the turn: a thread that has not waited; a try or the client, ahead of waiting threads; or a thread that
+    // has waited.
     private static final int THREAD = 1;
     private static final int CLIENT = 2;
     private static final int WAITER = 3;
 
     private final Clock clock;
     private final Queue queue = new Queue();
-    /** Until when a thread may take the turn before the first waiter. Written by the thread that has the turn. */
+    /**
+     * Until this time a thread may take the turn ahead of the first waiter. Written by the thread that has the turn.
+     */
     private volatile long sliceEndNanos;
     /** The thread that got the turn after a wait, until its acquisition has ended; null if there is none. */
     private volatile @Nullable Thread entering;
@@ -107,7 +110,7 @@ public final class Turn {
         return all;
     }
 
-    /** Begins a slice: until its end, threads may take the turn before those that wait. */
+    /** Begins a slice: until its end, threads may take the turn ahead of those that wait. */
     void beginSlice(long now) {
         sliceEndNanos = now + Timing.SLICE_NANOS;
     }

@@ -67,7 +67,9 @@ final class Usage {
         return lease.acquiredNanos + (lastToken + 1 - lease.token) * 100_000 / 99;
     }
 
-    /** Whether the next token needs no confirmation by Redis: it is there as soon as Redis' time is greater. */
+    /**
+     * Whether the next token needs no confirmation by Redis, but can be given once {@link #nextTokenNanos} has passed.
+     */
     boolean givesTokensByTime() {
         return nextTokenNanos() - lease.acquiredNanos <= UNASKED_NANOS;
     }

@@ -39,7 +39,7 @@ public final class Scripts {
 
     /** The mode of a try: if a client keeps the lock, the script asks that client to answer. */
     static final String TRY = "try";
-    /** The mode of a try that asks no client. */
+    /** The mode of a try: even if a client keeps the lock, the script does not ask that client. */
     static final String SILENT = "silent";
 
     static final String NO_PLACE = "";

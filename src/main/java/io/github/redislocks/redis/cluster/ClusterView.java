@@ -34,7 +34,7 @@ public record ClusterView(List<Claim> claims, Set<Address> addresses, Set<String
     /**
      * Reads a node's replies.
      *
-     * @param asked the address of the node that replied, for nodes whose address it does not know
+     * @param asked the address of the node that replied; a node without a known host has the host of this address
      * @param nodes the reply to CLUSTER NODES, which has the epochs
      * @param slots the reply to CLUSTER SLOTS, which has the addresses for clients
      */

@@ -29,7 +29,7 @@ public final class JedisVersion {
         }
     }
 
-    /** The version in the manifest of Jedis' jar; empty if there is none. */
+    /** The version in the file {@code pom.properties} of Jedis' jar; empty if there is none. */
     public static String present() {
         Properties properties = new Properties();
         try (InputStream in = Connection.class.getResourceAsStream("pom.properties")) {

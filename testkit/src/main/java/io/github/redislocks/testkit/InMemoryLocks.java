@@ -172,7 +172,7 @@ public final class InMemoryLocks implements AutoCloseable {
      */
     public void losePermits(String name) {
         Objects.requireNonNull(name, "name");
-        // Collect the losses first: a caller that waits may get the permits that are lost first, and keeps them.
+        // Collect all losses before running the first: each may give permits to a waiting caller, who must keep them.
         List<Runnable> losses = clients.stream()
                 .flatMap(client -> client.lossesOfPermits(name, server).stream())
                 .toList();
