@@ -13,16 +13,13 @@ import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
-import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisition;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.BlockingDriver;
 import io.github.redislocks.waiting.Handoff;
-import io.github.redislocks.waiting.Mailbox;
 import io.github.redislocks.waiting.Settlements;
 import io.github.redislocks.waiting.Step;
 import io.github.redislocks.waiting.WaitingParts;
@@ -35,35 +32,29 @@ public final class Conditions {
 
     private static final long PAUSE_NANOS = 20_000_000;
 
+    private final RedisAccess access;
+    private final WaitingParts parts;
     private final Clock clock;
     private final Settings settings;
-    private final FailoverEpoch epoch;
-    private final ServerTimes serverTimes;
     private final MonitoredRedis monitored;
     private final UnavailableMessages unavailable;
-    private final Holds holds;
     private final Attempts attempts;
-    private final Mailbox mailbox;
     private final Handoff handoff;
     private final Losses losses;
     private final Watchdog watchdog;
-    private final Settlements settlements;
     private final BlockingDriver driver;
 
     public Conditions(RedisAccess access, WaitingParts parts) {
+        this.access = access;
+        this.parts = parts;
         this.clock = access.clock();
         this.settings = access.settings();
-        this.epoch = access.epoch();
-        this.serverTimes = access.serverTimes();
         this.monitored = access.monitored();
         this.unavailable = access.unavailable();
-        this.holds = parts.holds();
         this.attempts = parts.attempts();
-        this.mailbox = parts.mailbox();
         this.handoff = parts.handoff();
         this.losses = parts.losses();
         this.watchdog = parts.watchdog();
-        this.settlements = parts.settlements();
         this.driver = new BlockingDriver(access, parts);
     }
 
@@ -174,7 +165,7 @@ public final class Conditions {
 
         private ConditionWait(
                 Attempt attempt, Hold hold, ConditionWaiter waiter, WaitLimit limit, @Nullable Instant until) {
-            super(attempt, settlements.of(attempt, WaitLimit.endless(limit.retryForNanos()), waiter.below()));
+            super(attempt, parts.settlements().of(attempt, WaitLimit.endless(limit.retryForNanos()), waiter.below()));
             this.hold = hold;
             this.waiter = waiter;
             this.limit = limit;
@@ -219,7 +210,7 @@ public final class Conditions {
             while (true) {
                 long sent = clock.nanoTime();
                 long timeout = settings.commandTimeoutNanos();
-                ServerTimes.Date notAfter = serverTimes.date(sent, timeout);
+                ServerTimes.Date notAfter = access.serverTimes().date(sent, timeout);
                 sends(notAfter);
                 try {
                     if (refusal != null) {
@@ -275,7 +266,7 @@ public final class Conditions {
          */
         private @Nullable RedisException openMailbox() {
             try {
-                mailbox.open(settings.commandTimeoutNanos());
+                parts.mailbox().open(settings.commandTimeoutNanos());
             } catch (RedisException e) {
                 return e.isPermanent() ? e : null;
             }
@@ -296,7 +287,7 @@ public final class Conditions {
         private void removed() {
             waiter.hasGivenUp();
             // Remove the hold last: after an error above, the watchdog finds the hold here and ends what belongs to it.
-            holds.remove(hold);
+            parts.holds().remove(hold);
             stage = Stage.WAITING;
         }
 
@@ -316,7 +307,7 @@ public final class Conditions {
             }
             reason = interrupted ? Stage.INTERRUPTED : Stage.TIMED_OUT;
             // Stay out of the queue during the failover grace, since a place there could take a free lock.
-            long pause = Math.max(askAtNanos - now, epoch.graceNanos(now));
+            long pause = Math.max(askAtNanos - now, access.epoch().graceNanos(now));
             return Step.next(Step.State.BUSY, true, pause, Long.MAX_VALUE);
         }
 

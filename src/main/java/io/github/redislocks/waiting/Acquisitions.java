@@ -6,7 +6,6 @@ import io.github.redislocks.health.Availability;
 import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.health.UnavailableMessages;
-import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -14,13 +13,10 @@ import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
-import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
-import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.watchdog.Watchdog;
 import org.jspecify.annotations.Nullable;
 
 /** Makes the {@link Acquisition}s of a client, and has the parts of the client that each acquisition needs. */
@@ -29,34 +25,20 @@ public final class Acquisitions {
     private final RedisAccess access;
     private final WaitingParts parts;
     private final Clock clock;
-    private final Settings settings;
-    private final FailoverEpoch epoch;
     private final MonitoredRedis monitored;
     private final UnavailableMessages unavailable;
-    private final LocalQueue localQueue;
-    private final Attempts attempts;
     private final Mailbox mailbox;
-    private final Losses losses;
-    private final Settlements settlements;
     private final Wanted wanted;
-    private final Watchdog watchdog;
     private final BlockingDriver driver;
 
     public Acquisitions(RedisAccess access, WaitingParts parts, Wanted wanted) {
         this.access = access;
         this.parts = parts;
         this.clock = access.clock();
-        this.settings = access.settings();
-        this.epoch = access.epoch();
         this.monitored = access.monitored();
         this.unavailable = access.unavailable();
-        this.localQueue = parts.localQueue();
-        this.attempts = parts.attempts();
         this.mailbox = parts.mailbox();
-        this.losses = parts.losses();
-        this.settlements = parts.settlements();
         this.wanted = wanted;
-        this.watchdog = parts.watchdog();
         this.driver = new BlockingDriver(access, parts);
     }
 
@@ -130,7 +112,7 @@ public final class Acquisitions {
         private @Nullable Exception failure;
 
         private OfLock(Attempt attempt, WaitLimit limit, @Nullable Hold lost, boolean fastPath) {
-            super(attempt, settlements.of(attempt, limit, lost));
+            super(attempt, parts.settlements().of(attempt, limit, lost));
             this.limit = limit;
             this.fastPath = fastPath && !attempt.keys.arePermits();
         }
@@ -148,15 +130,15 @@ public final class Acquisitions {
         /** Begins the attempt, and adds it to the local queue if it has to wait there. */
         @Override
         protected void begin() {
-            attempts.begin(attempt);
+            parts.attempts().begin(attempt);
             if (!attempt.isBehind()) {
                 return;
             }
             // Set the time of the next look before the attempt joins the queue: once the attempt is there, a thread
             // that releases the lock may give it a place in Redis and set another time, which must not be overwritten.
             attempt.lookAgain(clock.nanoTime());
-            if (!localQueue.enter(attempt)) {
-                watchdog.wakeAt(attempt.nextHeartbeatNanos());
+            if (!parts.localQueue().enter(attempt)) {
+                parts.watchdog().wakeAt(attempt.nextHeartbeatNanos());
                 wanted.byAttempt(attempt.keys);
             }
         }
@@ -170,7 +152,7 @@ public final class Acquisitions {
             if (state == Step.State.TRIED && attempt.isToldFree()) {
                 askAtNanos = now;
             }
-            long grace = epoch.graceNanos(now);
+            long grace = access.epoch().graceNanos(now);
             long left = grace > 0 && !limit.waits() ? 0 : limit.remaining(now);
             long pause =
                     mayAsk ? Math.max(askAtNanos - now, grace) : settlement().pauseNanos(now);
@@ -205,7 +187,8 @@ public final class Acquisitions {
             boolean known = unready == null && unconfirmed == null && isKnownToBeBusy(now);
             return switch (Step.reason(state, grace, known)) {
                 case BUSY -> null;
-                case TOO_SOON -> unavailable.tooSoon(attempt.keys, epoch.graceNanos(now), mayExist);
+                case TOO_SOON ->
+                    unavailable.tooSoon(attempt.keys, access.epoch().graceNanos(now), mayExist);
                 case TOO_FAR -> unavailable.tooFar(attempt, mayExist);
                 case UNKNOWN -> {
                     if (unready != null) {
@@ -253,7 +236,7 @@ public final class Acquisitions {
 
         @Override
         protected long timeoutNanos(long now) {
-            return limit.timeoutNanos(now, settings.commandTimeoutNanos());
+            return limit.timeoutNanos(now, access.settings().commandTimeoutNanos());
         }
 
         @Override
@@ -265,13 +248,14 @@ public final class Acquisitions {
             if (fastPath) {
                 call = Scripts.take(attempt, notAfter, tries);
             } else if (tries) {
-                call = Scripts.acquireOnce(attempt, notAfter, losses.lastLostAttempt());
+                call = Scripts.acquireOnce(attempt, notAfter, parts.losses().lastLostAttempt());
             } else {
                 // A share needs no message: its heartbeats find that it can go in.
                 boolean takePlace = limit.waits() && (listens || attempt.owner.isShared());
-                call = Scripts.acquire(attempt, notAfter, takePlace, losses.lastLostAttempt());
+                call = Scripts.acquire(
+                        attempt, notAfter, takePlace, parts.losses().lastLostAttempt());
             }
-            return call.with(settings.acks());
+            return call.with(access.settings().acks());
         }
 
         @Override
@@ -293,7 +277,7 @@ public final class Acquisitions {
             } else if (answer instanceof Answer.Queued queued) {
                 state = Step.after(state, Step.Event.QUEUED, limit.waits());
                 attempt.queued(sent, queued.lastToken(), queued.holderMillis());
-                watchdog.wakeAt(attempt.nextHeartbeatNanos());
+                parts.watchdog().wakeAt(attempt.nextHeartbeatNanos());
             } else if (answer instanceof Answer.OtherSize present) {
                 attempt.decide(present.failureOf(attempt));
             } else if (answer == Answer.Word.LINE) {
@@ -369,7 +353,7 @@ public final class Acquisitions {
         protected void goOnWithout(Attempt.Grant lapsed) {
             attempt.placeLost();
             attempt.reopen(lapsed);
-            attempts.failIfClosed(attempt);
+            parts.attempts().failIfClosed(attempt);
             if (lapsed.confirmed()) {
                 // The reply took longer than the lease; do not ask in a tight loop.
                 long now = pause();

@@ -1,8 +1,5 @@
 package io.github.redislocks.waiting;
 
-import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.health.MonitoredRedis;
-import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -11,10 +8,7 @@ import io.github.redislocks.script.Scripts;
 import io.github.redislocks.script.SeveralScripts;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.Holds;
-import io.github.redislocks.state.Settings;
 import io.github.redislocks.watchdog.PendingCommand;
-import io.github.redislocks.watchdog.Watchdog;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -30,25 +24,9 @@ final class HandoffCommands {
     private static final long UNCONFIRMED_PAUSE_NANOS = 1_000_000_000;
 
     private final Handoff handoff;
-    private final Clock clock;
-    private final Settings settings;
-    private final MonitoredRedis redis;
-    private final Holds holds;
-    private final LocalQueue localQueue;
-    private final Mailbox mailbox;
-    private final Watchdog watchdog;
-    private final Losses losses;
 
     HandoffCommands(Handoff handoff) {
         this.handoff = handoff;
-        this.clock = handoff.clock;
-        this.settings = handoff.settings;
-        this.redis = handoff.redis;
-        this.holds = handoff.holds;
-        this.localQueue = handoff.localQueue;
-        this.mailbox = handoff.mailbox;
-        this.watchdog = handoff.watchdog;
-        this.losses = handoff.losses;
     }
 
     /**
@@ -76,7 +54,9 @@ final class HandoffCommands {
 
     /** The latest time at which something that an unanswered request left behind may still be in Redis. */
     private long untilNanos(long leaseMillis) {
-        return clock.nanoTime() + 2 * settings.commandTimeoutNanos() + settings.leftoverNanos(leaseMillis);
+        return handoff.clock.nanoTime()
+                + 2 * handoff.settings.commandTimeoutNanos()
+                + handoff.settings.leftoverNanos(leaseMillis);
     }
 
     /**
@@ -84,7 +64,7 @@ final class HandoffCommands {
      * have been released first.
      */
     private PendingCommand.Need needOfLeaving(Attempt attempt) {
-        Hold hold = holds.get(attempt.keys, attempt.owner.holder);
+        Hold hold = handoff.holds.get(attempt.keys, attempt.owner.holder);
         // A leave would end a hold that is still held. A leave that overtakes the release would make the release find
         // nothing, which would be taken for a loss.
         if (hold != null && hold.attempt == attempt.number && hold.isOpenOrReleasing()) {
@@ -100,7 +80,7 @@ final class HandoffCommands {
 
     /** Whether the release of an attempt's hold is still under way in the background. */
     private boolean isBeingReleased(Attempt attempt) {
-        for (PendingCommand command : watchdog.commands()) {
+        for (PendingCommand command : handoff.watchdog.commands()) {
             if (command instanceof Release release && release.hold.attempt == attempt.number && !release.isDone()) {
                 return true;
             }
@@ -114,7 +94,7 @@ final class HandoffCommands {
         private final Call call;
 
         HoldEnd(String lock, long leaseMillis, Call call) {
-            super(clock, lock, untilNanos(leaseMillis));
+            super(handoff.clock, lock, untilNanos(leaseMillis));
             this.call = call;
         }
 
@@ -153,9 +133,9 @@ final class HandoffCommands {
             Answer answer = Answer.of(reply);
             Attempt gone = handoff.inherit(hold, answer, sentNanos);
             if (gone != null) {
-                watchdog.run(new Leave(gone, new Turn(hold.attempt), null));
+                handoff.watchdog.run(new Leave(gone, new Turn(hold.attempt), null));
             }
-            if (answer == Answer.Word.KEPT && !redis.isAcknowledged(key(), reply, sentNanos)) {
+            if (answer == Answer.Word.KEPT && !handoff.redis.isAcknowledged(key(), reply, sentNanos)) {
                 return UNCONFIRMED_PAUSE_NANOS;
             }
             return DONE;
@@ -163,7 +143,7 @@ final class HandoffCommands {
 
         @Override
         public void giveUp() {
-            localQueue.exit(hold.keys(), hold.attempt);
+            handoff.localQueue.exit(hold.keys(), hold.attempt);
             Handoff.wake(hold.successor());
         }
     }
@@ -218,7 +198,7 @@ final class HandoffCommands {
                     && Answer.isGone(reply)
                     && !reply.resent()
                     && isAlone()
-                    && hold.releaseFailed(clock.nanoTime() >= untilNanos)) {
+                    && hold.releaseFailed(handoff.clock.nanoTime() >= untilNanos)) {
                 // The hold was lost. end(false) reports the loss, which also ends the turn, so super.follow() must not
                 // hand the lock on.
                 end(false);
@@ -234,12 +214,12 @@ final class HandoffCommands {
          */
         @SuppressWarnings("ReferenceEquality")
         private boolean isAlone() {
-            return holds.get(hold.keys(), hold.holder()) == hold;
+            return handoff.holds.get(hold.keys(), hold.holder()) == hold;
         }
 
         @Override
         public void unanswered() {
-            end(clock.nanoTime() < untilNanos || !hold.releasedTooLate());
+            end(handoff.clock.nanoTime() < untilNanos || !hold.releasedTooLate());
         }
 
         @Override
@@ -266,7 +246,7 @@ final class HandoffCommands {
 
         ReleaseTogether(List<FirstRelease> parts) {
             super(
-                    clock,
+                    handoff.clock,
                     parts.get(0).hold.lock(),
                     untilNanos(parts.stream()
                             .mapToLong(part -> part.hold.longestLeaseMillis())
@@ -286,11 +266,11 @@ final class HandoffCommands {
             for (int i = 0; i < parts.size(); i++) {
                 FirstRelease part = parts.get(i);
                 if (Answer.isFreed(reply, i)) {
-                    localQueue.exit(part.hold.keys(), part.hold.attempt);
+                    handoff.localQueue.exit(part.hold.keys(), part.hold.attempt);
                     part.end(true);
                 } else {
                     part.sentBefore |= second;
-                    watchdog.run(part);
+                    handoff.watchdog.run(part);
                 }
             }
             return DONE;
@@ -301,10 +281,10 @@ final class HandoffCommands {
             if (failure.isPermanent()) {
                 // Perhaps only one of the holds was refused. Send each release by itself, so that the others need not
                 // wait for that one.
-                redis.refused(failure);
+                handoff.redis.refused(failure);
                 for (FirstRelease part : parts) {
                     part.sentBefore = true;
-                    watchdog.run(part);
+                    handoff.watchdog.run(part);
                 }
                 done();
             } else {
@@ -345,17 +325,17 @@ final class HandoffCommands {
          * @param rest notified when the leave was answered, or null
          */
         Leave(Attempt gone, @Nullable Turn turn, @Nullable Remainder rest) {
-            super(clock, gone.keys.lock(), untilNanos(gone.leaseMillis));
+            super(handoff.clock, gone.keys.lock(), untilNanos(gone.leaseMillis));
             this.gone = gone;
             this.turn = turn;
             this.rest = rest;
             this.successor = turn == null ? null : handoff.successor(gone.keys, turn.contender);
-            this.takePlace = mailbox.isOpen();
+            this.takePlace = handoff.mailbox.isOpen();
         }
 
         @Override
         public Call call() {
-            return Scripts.leave(gone, losses.hasLost(gone), turn == null ? null : successor, takePlace);
+            return Scripts.leave(gone, handoff.losses.hasLost(gone), turn == null ? null : successor, takePlace);
         }
 
         @Override
@@ -371,13 +351,13 @@ final class HandoffCommands {
                 Answer answer = Answer.of(reply);
                 next = handoff.inherit(gone.keys, handedOn.contender, successor, answer);
                 if (next == null) {
-                    handoff.served(successor, answer, sentNanos, clock.nanoTime());
+                    handoff.served(successor, answer, sentNanos, handoff.clock.nanoTime());
                 }
             }
             if (next == null) {
                 unanswered();
             } else {
-                watchdog.run(new Leave(next, handedOn, rest));
+                handoff.watchdog.run(new Leave(next, handedOn, rest));
             }
             turn = null;
             long waitMillis = Answer.stillRunsMillis(reply);
@@ -395,7 +375,7 @@ final class HandoffCommands {
         @Override
         public void giveUp() {
             if (turn != null) {
-                localQueue.exit(gone.keys, turn.contender);
+                handoff.localQueue.exit(gone.keys, turn.contender);
             }
         }
     }
