@@ -84,7 +84,11 @@ class QuorumPortTest {
     }
 
     private Reply acquire() {
-        return quorum.run(Scripts.acquire(attempt, times.date(0, SECOND), true, 0), SECOND);
+        return acquire(SECOND);
+    }
+
+    private Reply acquire(long timeoutNanos) {
+        return quorum.run(Scripts.acquire(attempt, times.date(0, timeoutNanos), true, 0), timeoutNanos);
     }
 
     private Outcome heartbeat() {
@@ -209,10 +213,9 @@ class QuorumPortTest {
     @Test
     void acquire_whileAnEarlierQuestionHangs_isNotTakenForALateOne() throws Exception {
         List<HeldCalls> held = hold(script("vote"));
-        CompletableFuture<Reply> asked = OwnThread.call(this::acquire);
+        CompletableFuture<Reply> asked = OwnThread.call(() -> acquire(10 * SECOND));
         held.get(0).awaitParked(1, SOON);
-        assertThatThrownBy(() -> quorum.run(Scripts.acquire(attempt, times.date(0, SECOND), true, 0), SECOND / 20))
-                .isInstanceOf(RedisException.Unanswered.class);
+        assertThatThrownBy(() -> acquire(SECOND / 20)).isInstanceOf(RedisException.Unanswered.class);
         held.forEach(HeldCalls::release);
         assertThat(asked.get(10, TimeUnit.SECONDS).code()).isEqualTo("OK");
     }
