@@ -48,9 +48,7 @@ public final class AsyncAcquisitions {
 
     /** The head of a stack of signalled acquisitions, linked by {@code behind}, so that a signal allocates nothing. */
     private final AtomicReference<@Nullable Pending> news = new AtomicReference<>();
-    /**
-     * The acquisitions that were taken from the stack, in the order of their signals. Used by the loop's thread only.
-     */
+    /** The acquisitions taken from the stack, in the order of their signals. Used by the loop's thread only. */
     private @Nullable Pending next;
     /** Until when the thread has nothing to do unless an acquisition is signalled; 0 while it works. */
     private volatile long restsUntilNanos;
@@ -71,21 +69,15 @@ public final class AsyncAcquisitions {
     /** The caller of an acquisition. The executor of handles calls one of the methods, once. */
     public interface Caller {
 
-        /** The caller has the lock. */
         void acquired(Held held);
 
         /** The lock was busy for as long as the caller had time. */
         void busy();
 
-        /** The caller will not have the lock. */
         void failed(Throwable failure);
     }
 
-    /**
-     * Begins an acquisition. Returns at once.
-     *
-     * @throws IllegalStateException if the client is closed
-     */
+    /** Returns at once; throws {@link IllegalStateException} if the client is closed. */
     public Pending begin(Sync lock, HandleOwner owner, WaitLimit limit, Caller caller) {
         startThread();
         Pending pending = new Pending(lock, owner, limit, caller);
@@ -153,10 +145,7 @@ public final class AsyncAcquisitions {
         return loop.isClosed() || (news.get() == null && (open.isEmpty() || restsUntilNanos > clock.nanoTime()));
     }
 
-    /**
-     * Removes all acquisitions that were signalled, and returns them in the order of their signals as a list linked by
-     * {@code behind}; null if there are none.
-     */
+    /** Empties the stack; returns the acquisitions in the order of their signals, linked by {@code behind}. */
     private @Nullable Pending take() {
         Pending first = null;
         Pending last = news.getAndSet(null);
@@ -200,10 +189,7 @@ public final class AsyncAcquisitions {
         };
 
         private volatile boolean cancelled;
-        /**
-         * Whether the caller's thread has begun the first attempt. That thread begins it, so that attempts queue in the
-         * order of the calls.
-         */
+        /** Whether the caller's thread has begun the first attempt: thus attempts queue in the order of the calls. */
         private volatile boolean begun;
         /**
          * The present try; null during a pause between two tries, and after the end. This and all fields below are used
@@ -337,10 +323,7 @@ public final class AsyncAcquisitions {
             }
         }
 
-        /**
-         * Handles a grant that too few replicas confirmed: begins another attempt after a pause, or fails if the caller
-         * does not wait or has no time left.
-         */
+        /** After a grant that too few replicas confirmed: another attempt after a pause, or a failure. */
         private void pauseOrFail(RedisException.Unacknowledged e) {
             long now = clock.nanoTime();
             if (!limit.waits()

@@ -3,10 +3,7 @@ package io.github.redislocks.engine;
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.MemoryEdge;
-import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
-import io.github.redislocks.health.UnavailableMessages;
-import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owner;
@@ -14,7 +11,6 @@ import io.github.redislocks.state.WaitLimit;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Attempts;
 import io.github.redislocks.waiting.BatchDriver;
-import io.github.redislocks.waiting.BlockingDriver;
 import io.github.redislocks.waiting.WaitingParts;
 import org.jspecify.annotations.Nullable;
 
@@ -23,22 +19,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class AttemptLoop {
 
+    private final RedisAccess access;
     private final Clock clock;
-    private final Redis redis;
-    private final MonitoredRedis monitored;
-    private final UnavailableMessages unavailable;
     private final Attempts attempts;
     private final Acquisitions acquisitions;
-    private final BlockingDriver driver;
 
     AttemptLoop(RedisAccess access, WaitingParts parts, Acquisitions acquisitions) {
+        this.access = access;
         this.clock = access.clock();
-        this.redis = access.redis();
-        this.monitored = access.monitored();
-        this.unavailable = access.unavailable();
         this.attempts = parts.attempts();
         this.acquisitions = acquisitions;
-        this.driver = acquisitions.driver();
     }
 
     /** Makes the driver of one attempt for which no thread waits. */
@@ -64,9 +54,9 @@ final class AttemptLoop {
                     attempts.make(lock.keys, owner, lock.request, limit),
                     limit,
                     lost,
-                    !lock.crowded && redis.hasLines() && !owner.isShared());
+                    !lock.crowded && access.redis().hasLines() && !owner.isShared());
             try {
-                Hold hold = driver.drive(acquisition);
+                Hold hold = acquisitions.driver().drive(acquisition);
                 lock.crowded = !acquisition.stayedOnFastPath();
                 owner.foundOthers(!acquisition.tookFree());
                 MemoryEdge.publish();
@@ -75,17 +65,18 @@ final class AttemptLoop {
                 long now = clock.nanoTime();
                 if (!limit.waits()
                         || limit.isTooLate(
-                                monitored.replication(lock.keys.lock()).age(now), now)) {
-                    throw unavailable.notAcknowledged(
-                            lock.keys,
-                            now - began,
-                            monitored.of(lock.keys.lock()).silence(now) > 0,
-                            e);
+                                access.monitored().replication(lock.keys.lock()).age(now), now)) {
+                    throw access.unavailable()
+                            .notAcknowledged(
+                                    lock.keys,
+                                    now - began,
+                                    access.monitored().of(lock.keys.lock()).silence(now) > 0,
+                                    e);
                 }
                 backoff = backoff == null ? Backoff.ofRequests() : backoff;
                 clock.pause(lock, Math.min(backoff.next(), limit.remaining(now)));
                 limit.throwIfInterrupted();
-                monitored.retried();
+                access.monitored().retried();
             }
         }
     }

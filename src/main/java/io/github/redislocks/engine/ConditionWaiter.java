@@ -10,11 +10,6 @@ import org.jspecify.annotations.Nullable;
  */
 public interface ConditionWaiter {
 
-    /** The owner of a hold as the waiter. */
-    static ConditionWaiter of(Hold hold) {
-        return new OwnerOf(hold);
-    }
-
     /** The owner that gets the lock back. */
     Owner owner();
 
@@ -33,6 +28,7 @@ public interface ConditionWaiter {
     /** Called when the hold has ended. */
     default void hasGivenUp() {}
 
+    /** The owner of a hold as the waiter. */
     record OwnerOf(Hold hold) implements ConditionWaiter {
 
         @Override

@@ -61,7 +61,6 @@ public final class Conditions {
     /**
      * Gives up a hold of the calling thread or of its client, waits in a Condition, and gets a hold back.
      *
-     * @param id the id of the Condition
      * @param limit how long the thread waits, unless a wall-clock time ends the wait earlier
      * @param until a wall-clock time that also ends the wait, or null; it is compared with the clock again and again,
      *     since the clock may be set during the wait
@@ -145,7 +144,6 @@ public final class Conditions {
         /** The time between two readings of the wall clock during a wait until a wall-clock time. */
         private static final long WALL_CLOCK_NANOS = 500_000_000;
 
-        /** See the table in the class comment. */
         private enum Stage {
             HOLDING,
             GIVING_UP,
@@ -182,7 +180,6 @@ public final class Conditions {
             return stage != Stage.TIMED_OUT;
         }
 
-        /** Gives the hold up. */
         @Override
         protected void begin() {
             attempts.begin(attempt);
@@ -251,10 +248,7 @@ public final class Conditions {
             }
         }
 
-        /**
-         * Pauses before the same request is sent again. Notes an interrupt first, since with the flag set park would
-         * return at once.
-         */
+        /** Notes an interrupt first, since with the flag set park would return at once. */
         private void pause() {
             boolean unused = limit.interrupted();
             clock.park(this, PAUSE_NANOS);
@@ -318,10 +312,7 @@ public final class Conditions {
             return Math.max(0, clock.untilNanos(until));
         }
 
-        /**
-         * Continues without a grant that has lapsed: the attempt asks again, by a heartbeat. The heartbeat renews the
-         * attempt's place, with the hold count that the attempt wants.
-         */
+        /** Asks again by a heartbeat, which renews the attempt's place, with the hold count that it wants. */
         @Override
         protected void goOnWithout(Attempt.Grant lapsed) {
             attempt.heartbeatAt(0);
@@ -330,10 +321,7 @@ public final class Conditions {
             watchdog.wakeAt(0);
         }
 
-        /**
-         * Settles a grant. Returns OPEN if too few replicas have confirmed the grant, so that it is settled again;
-         * throws once that has lasted for {@code retryFor}.
-         */
+        /** Returns OPEN if too few replicas have confirmed the grant; throws after {@code retryFor} of that. */
         @Override
         protected Settlements.Result settle(Attempt.Grant grant) {
             try {
@@ -357,10 +345,7 @@ public final class Conditions {
             return settings.commandTimeoutNanos();
         }
 
-        /**
-         * Makes the call that queues for the lock. Redis decides which came first, a signal or the reason to stop
-         * waiting.
-         */
+        /** Redis decides which came first, a signal or the reason to stop waiting. */
         @Override
         protected Call call(ServerTimes.Date notAfter) {
             return Scripts.rejoin(attempt, notAfter);

@@ -18,16 +18,12 @@ import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Held;
 import io.github.redislocks.state.Hold;
-import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.Leased;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Owners;
-import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.state.WaitLimit;
-import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.WaitingParts;
-import io.github.redislocks.watchdog.Watchdog;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,28 +34,22 @@ public final class Entries {
 
     private static final long REENTRY_PAUSE_NANOS = 10_000_000;
 
+    private final RedisAccess access;
+    private final WaitingParts parts;
     private final Clock clock;
-    private final Settings settings;
     private final MonitoredRedis monitored;
-    private final UnavailableMessages unavailable;
-    private final Holds holds;
     private final Owners owners;
     private final Losses losses;
-    private final Watchdog watchdog;
-    private final Handoff handoff;
     private final AttemptLoop attempts;
     private final EventNotifier events;
 
     Entries(RedisAccess access, WaitingParts parts, Owners owners, AttemptLoop attempts, EventNotifier events) {
+        this.access = access;
+        this.parts = parts;
         this.clock = access.clock();
-        this.settings = access.settings();
         this.monitored = access.monitored();
-        this.unavailable = access.unavailable();
-        this.holds = parts.holds();
         this.owners = owners;
         this.losses = parts.losses();
-        this.watchdog = parts.watchdog();
-        this.handoff = parts.handoff();
         this.attempts = attempts;
         this.events = events;
     }
@@ -82,7 +72,7 @@ public final class Entries {
     /** The calling thread's hold, valid or lost; null if there is none. */
     @Nullable
     Hold hold(LockObject lock) {
-        return holds.get(lock.keys, owners.caller());
+        return parts.holds().get(lock.keys, owners.caller());
     }
 
     static void checkCount(Held hold) {
@@ -171,10 +161,7 @@ public final class Entries {
         return hold;
     }
 
-    /**
-     * Counts a re-entry; returns false if the hold turned out to be lost, so that the caller has to acquire the lock
-     * again.
-     */
+    /** Counts a re-entry; returns false if the hold turned out to be lost. */
     private boolean reenter(LockObject lock, Hold hold, WaitLimit limit) throws InterruptedException {
         checkCount(hold);
         return askToReenter(lock, hold, limit, true);
@@ -194,15 +181,15 @@ public final class Entries {
         RedisException met = null;
         while (losses.isValid(hold)) {
             long sent = clock.nanoTime();
-            long timeout =
-                    Math.min(limit.timeoutNanos(sent, settings.commandTimeoutNanos()), hold.deadlineNanos() - sent);
+            long timeout = Math.min(
+                    limit.timeoutNanos(sent, access.settings().commandTimeoutNanos()), hold.deadlineNanos() - sent);
             long lease = hold.leaseAt(sent, leaseMillis);
             Call call = Scripts.reenter(hold, before, lease);
             try {
                 if (isExtended(hold, call, sent, lease, timeout)) {
                     if (counts) {
                         hold.reentered(leaseMillis, renewed, sent + Timing.renewalNanos(lease));
-                        watchdog.wakeAt(hold.nextRenewalNanos());
+                        parts.watchdog().wakeAt(hold.nextRenewalNanos());
                     } else if (renewed) {
                         hold.renewedFor(leaseMillis);
                     }
@@ -218,7 +205,8 @@ public final class Entries {
                         ? monitored.replication(lock.keys.lock()).age(now)
                         : monitored.of(lock.keys.lock()).age(call, now);
                 if (hopeless || limit.isTooLate(outage, now)) {
-                    throw unavailable.notDone(UnavailableMessages.Operation.REENTRY, lock.keys, now - began, met);
+                    throw access.unavailable()
+                            .notDone(UnavailableMessages.Operation.REENTRY, lock.keys, now - began, met);
                 }
                 limit.throwIfInterrupted();
                 clock.pause(lock, REENTRY_PAUSE_NANOS);
@@ -235,7 +223,7 @@ public final class Entries {
     boolean extend(Hold hold, long leaseMillis, long byNanos) {
         long sent = clock.nanoTime();
         long lease = hold.leaseAt(sent, leaseMillis);
-        long most = Math.min(settings.commandTimeoutNanos(), hold.deadlineNanos() - sent);
+        long most = Math.min(access.settings().commandTimeoutNanos(), hold.deadlineNanos() - sent);
         long timeout = byNanos == Exits.NEVER ? most : Math.min(most, byNanos - sent);
         try {
             return isExtended(hold, Scripts.reenter(hold, 0, lease), sent, lease, timeout);
@@ -250,7 +238,7 @@ public final class Entries {
             return false;
         }
         try {
-            Reply reply = monitored.run(call.with(settings.acks()), timeout);
+            Reply reply = monitored.run(call.with(access.settings().acks()), timeout);
             boolean extended = Answer.isKept(reply) && hold.extend(clock.nanoTime(), sent, lease);
             if (extended) {
                 hold.answered(Leased.Asker.OWNER, !reply.resent());
@@ -274,7 +262,7 @@ public final class Entries {
     Hold rescued(LockObject lock) {
         Hold hold = hold(lock);
         if (hold != null && hold.stranded) {
-            handoff.rescue(hold);
+            parts.handoff().rescue(hold);
             return hold(lock);
         }
         return hold;
@@ -296,8 +284,6 @@ public final class Entries {
     /**
      * Ends a try of several locks whose only request was not answered. Returns if Redis has answered other requests
      * meanwhile, so that only the caller's time was too short; throws otherwise.
-     *
-     * @param timed whether the caller waits
      */
     public void notAnswered(LockObject lock, long beganNanos, boolean timed) {
         Availability server = monitored.of(lock.keys.lock());
@@ -306,7 +292,7 @@ public final class Entries {
         events.notAcquired(
                 lock.keys, now - beganNanos, known ? LockNotAcquired.Outcome.BUSY : LockNotAcquired.Outcome.FAILED);
         if (!known) {
-            throw unavailable.notAcquired(lock.keys, now - beganNanos, true, server.cause());
+            throw access.unavailable().notAcquired(lock.keys, now - beganNanos, true, server.cause());
         }
     }
 }

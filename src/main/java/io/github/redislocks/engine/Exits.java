@@ -9,7 +9,6 @@ import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.lease.Losses;
 import io.github.redislocks.redis.Call;
-import io.github.redislocks.redis.Redis;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
@@ -38,18 +37,11 @@ public final class Exits {
     /** A value of {@code byNanos} that is no limit: only the timeout of each request counts. */
     static final long NEVER = Long.MAX_VALUE;
 
-    /**
-     * A hold whose release has begun.
-     *
-     * @param sentNanos when the release began
-     * @param untilNanos the deadline of the hold
-     * @param byNanos the time by which Redis must answer
-     */
+    /** A hold whose release began at {@code sentNanos}, with its deadline and the time by which Redis must answer. */
     public record Ending(Hold hold, long sentNanos, long untilNanos, long byNanos) {}
 
     private final Clock clock;
     private final Settings settings;
-    private final Redis redis;
     private final MonitoredRedis monitored;
     private final Holds holds;
     private final LocalQueue localQueue;
@@ -63,7 +55,6 @@ public final class Exits {
         this.acquisitions = acquisitions;
         this.clock = access.clock();
         this.settings = access.settings();
-        this.redis = access.redis();
         this.monitored = access.monitored();
         this.holds = parts.holds();
         this.localQueue = parts.localQueue();
@@ -135,11 +126,7 @@ public final class Exits {
         events.released(lock.keys, hold, atNanos);
     }
 
-    /**
-     * Ends the renewal of a hold.
-     *
-     * @param extended whether Redis has just given the lease with which the hold ends
-     */
+    /** Ends the renewal of a hold; {@code extended} says that Redis has just given the lease with which it ends. */
     void fix(Hold hold, boolean extended) {
         hold.fixed(extended);
         watch(hold);
@@ -207,14 +194,9 @@ public final class Exits {
         if (wasRenewed && !hold.isRenewed()) {
             watch(hold);
         }
-        if (isCounted(lock) && isTaken(hold, before, byNanos)) {
+        if (!lock.own.localReentry() && isTaken(hold, before, byNanos)) {
             losses.taken(hold);
         }
-    }
-
-    /** Whether Redis counts the re-entries. */
-    private static boolean isCounted(LockObject lock) {
-        return !lock.own.localReentry();
     }
 
     /**
@@ -412,7 +394,7 @@ public final class Exits {
                 && !hold.owner.isShared()
                 // The short script writes the hold's own token, so it must not run if a later token was given out.
                 && hold.lastToken() == 0
-                && redis.hasLines()
+                && monitored.hasLines()
                 && now - hold.turnStartNanos < Timing.SHORT_HOLD_NANOS;
     }
 

@@ -4,10 +4,8 @@ import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.events.EventNotifier;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.lease.Losses;
-import io.github.redislocks.redis.Redis;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Owners;
-import io.github.redislocks.state.Settings;
 import io.github.redislocks.waiting.Acquisitions;
 import io.github.redislocks.waiting.Handoff;
 import io.github.redislocks.waiting.WaitingParts;
@@ -30,26 +28,19 @@ import io.github.redislocks.watchdog.Watchdog;
  */
 public final class LockEngine {
 
-    /** How locks are acquired. */
     public final Entries entries;
-    /** How a lock is acquired in Redis for an owner that does not hold it. */
     final AttemptLoop attempts;
-    /** How holds end. */
     public final Exits exits;
 
     public final Owners owners;
     public final Handoff handoff;
     public final Watchdog watchdog;
-    private final Clock clock;
-    private final Settings settings;
-    private final Redis redis;
+    private final RedisAccess access;
     private final Losses losses;
 
     public LockEngine(
             RedisAccess access, WaitingParts parts, Owners owners, Acquisitions acquisitions, EventNotifier events) {
-        this.clock = access.clock();
-        this.settings = access.settings();
-        this.redis = access.redis();
+        this.access = access;
         this.losses = parts.losses();
         this.owners = owners;
         this.handoff = parts.handoff();
@@ -59,35 +50,30 @@ public final class LockEngine {
         this.entries = new Entries(access, parts, owners, attempts, events);
     }
 
-    /** Whether a hold is valid now. */
     boolean isValid(Hold hold) {
         return losses.isValid(hold);
     }
 
     public Clock clock() {
-        return clock;
+        return access.clock();
     }
 
     public long commandTimeoutNanos() {
-        return settings.commandTimeoutNanos();
+        return access.settings().commandTimeoutNanos();
     }
 
     boolean hasLines() {
-        return redis.hasLines();
+        return access.redis().hasLines();
     }
 
     /** For how long a master of a quorum gives no votes after a restart. */
     long memoryMillis() {
-        return redis.memoryMillis();
+        return access.redis().memoryMillis();
     }
 
-    /**
-     * Throws if the waiters of a lock are not in one queue, as in a quorum.
-     *
-     * @param what the features that need that queue
-     */
+    /** Throws if the waiters of a lock are not in one queue, as in a quorum; {@code what} needs that queue. */
     public void checkLines(String what) {
-        if (!redis.hasLines()) {
+        if (!hasLines()) {
             throw new UnsupportedOperationException(
                     "A quorum offers no " + what + ": they need one queue of all waiters, and"
                             + " each master of a quorum has a queue of its own. Use a single server, Sentinel or"

@@ -58,12 +58,10 @@ public class Sync extends LockObject {
         return own.retryForNanos();
     }
 
-    /** The lease of each acquisition. */
     public long leaseMillis() {
         return own.leaseMillis();
     }
 
-    /** Whether the watchdog renews the lease. */
     protected final boolean isRenewed() {
         return own.isRenewed();
     }
@@ -80,11 +78,6 @@ public class Sync extends LockObject {
         }
     }
 
-    /**
-     * Throws if the waiters of a lock are not in one queue, as in a quorum.
-     *
-     * @param what the feature that needs that queue
-     */
     public void checkLines(String what) {
         engine.checkLines(what);
     }
@@ -181,7 +174,6 @@ public class Sync extends LockObject {
         return engine.entries.isHeard();
     }
 
-    /** Acquires in the given way, and notifies listeners of the result. */
     protected final @Nullable Held heard(Entries.Way<Held> way) throws InterruptedException {
         return engine.entries.heard(this, way);
     }
@@ -191,28 +183,20 @@ public class Sync extends LockObject {
         return engine.entries.prolong(this, hold, limit);
     }
 
-    /**
-     * Extends a hold by one request. Returns false if Redis has not answered by {@code byNanos}, or if the hold is
-     * lost.
-     */
+    /** Extends a hold by one request; returns false without an answer by {@code byNanos}, or after a loss. */
     protected final boolean extend(Hold hold, long leaseMillis, long byNanos) {
         return engine.entries.extend(hold, leaseMillis, byNanos);
     }
 
-    /** Throws if the hold count has reached its maximum. */
     protected static void checkCount(Held held) {
         Entries.checkCount(held);
     }
 
-    /**
-     * Ends a hold in Redis. Notifies no listeners. Returns false if the hold is lost: then the caller calls
-     * {@link Losses#ended}.
-     */
+    /** As {@link Exits#endInRedis}. */
     protected final boolean endInRedis(Hold hold, long now, long byNanos) {
         return engine.exits.endInRedis(this, hold, now, byNanos);
     }
 
-    /** Notifies listeners that the calling thread released the lock. */
     protected final void released(Held held, long atNanos) {
         engine.exits.released(this, held, atNanos);
     }
@@ -255,11 +239,7 @@ public class Sync extends LockObject {
         engine.exits.fix(hold, extend(hold, own.leaseMillis(), byNanos));
     }
 
-    /**
-     * Ends the latest acquisition after an error.
-     *
-     * @param count the hold count before the end of the acquisition began
-     */
+    /** Ends the latest acquisition after an error; {@code count} was the hold count before that end began. */
     public void strand(Held held, int count) {
         engine.exits.strand((Hold) held, count);
     }
@@ -307,25 +287,16 @@ public class Sync extends LockObject {
         return sinceAcquired.plusNanos(999_999).toMillis();
     }
 
-    /**
-     * Releases a handle's hold. Call once.
-     *
-     * @param keptMillis how long after the beginning of the hold the lock stays taken; 0 to free it
-     */
+    /** Releases a handle's hold, once; see {@link Exits#release} for {@code keptMillis}. */
     public void releaseHandle(Held held, long keptMillis) {
         engine.exits.release(this, (Hold) held, keptMillis, Exits.NEVER);
     }
 
-    /**
-     * As {@link #releaseHandle}, without waiting.
-     *
-     * @param onEnd called with whether the hold was released without a loss, on the executor of handles
-     */
+    /** As {@link #releaseHandle}, without waiting; see {@link Exits#releaseHandleLater} for {@code onEnd}. */
     public void releaseHandleLater(Held held, long keptMillis, Consumer<Boolean> onEnd) {
         engine.exits.releaseHandleLater(this, (Hold) held, keptMillis, onEnd);
     }
 
-    /** Returns true if the possession is valid now. */
     public boolean isValid(Held held) {
         return engine.isValid((Hold) held);
     }
@@ -369,10 +340,9 @@ public class Sync extends LockObject {
     protected boolean await(Conditions conditions, String id, WaitLimit limit, @Nullable Instant until)
             throws InterruptedException {
         Hold hold = (Hold) ensureHeld();
-        return conditions.await(id, hold, ConditionWaiter.of(hold), limit, until);
+        return conditions.await(id, hold, new ConditionWaiter.OwnerOf(hold), limit, until);
     }
 
-    /** Signals one or all waiters of a Condition. */
     protected void signal(Conditions conditions, String id, boolean all, WaitLimit limit) {
         conditions.signal(id, (Hold) ensureHeld(), all, limit);
     }
