@@ -118,7 +118,7 @@ public abstract class Leased extends Held {
         return (asked & (OPEN | LATE)) != 0;
     }
 
-    /** The longest lease that Redis may have given, in answer to a request or without an answer. */
+    /** The longest lease that Redis has given, or may have given for a request without a reply. */
     public final long longestLeaseMillis() {
         return Math.max(leaseMillis, asked & LEASE);
     }

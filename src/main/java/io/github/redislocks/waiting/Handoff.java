@@ -277,7 +277,7 @@ public final class Handoff implements Renewals.Rescue {
 
     /**
      * Releases holds that no caller got. Waits until they are released, but for a moment at most; the rest is done in
-     * the background. If {@code byNanos} is over, the moment counts from that time.
+     * the background. If {@code byNanos} has passed, the moment counts from that time, else from now.
      */
     public void giveBack(List<Hold> holdsOfNobody, long byNanos) {
         HandoffCommands.Remainder rest = new HandoffCommands.Remainder(holdsOfNobody.size());

@@ -70,8 +70,8 @@ final class HandoffCommands {
         if (hold != null && hold.attempt == attempt.number && hold.isOpenOrReleasing()) {
             return PendingCommand.Need.LATER;
         }
-        // A leave would free the lock that a releaseAfter keeps taken, and this release may still be under way although
-        // its hold was removed from `holds`. Look at `holds` first and at the commands second: a release is among the
+        // A leave would free a lock that a releaseAfter keeps taken. The releaseAfter may still be under way, although
+        // its hold is no longer in `holds`. Look at `holds` first and at the commands second: a release is among the
         // commands before its hold is removed from `holds`, so one of the two looks finds it.
         return attempt.owner.keepsMillis() > 0 && isBeingReleased(attempt)
                 ? PendingCommand.Need.LATER

@@ -25,7 +25,7 @@ public interface Wanted {
         return true;
     }
 
-    /** How the calling thread goes on after the release of its hold: as a reader, or not at all (null). */
+    /** The downgrade of the calling thread if it reads inside this hold, which is about to be released; else null. */
     default @Nullable Downgrade byRelease(Hold hold) {
         return null;
     }
