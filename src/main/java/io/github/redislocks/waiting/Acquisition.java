@@ -41,19 +41,13 @@ public abstract class Acquisition {
     /** Returns what to do for an attempt that has no hold: a result of {@link Step#next}. */
     protected abstract long next(Attempt.@Nullable Verdict verdict, long now);
 
-    /** Returns how long a request may take now. */
     protected abstract long timeoutNanos(long now);
 
-    /** Makes the call that asks for the lock now. */
     protected abstract Call call(ServerTimes.Date notAfter);
 
-    /**
-     * Handles the reply to the call; returns whether the mailbox must be open from now on, so that a message about a
-     * grant arrives.
-     */
+    /** Returns whether the mailbox must be open from now on, so that a message about a grant arrives. */
     protected abstract boolean answered(Reply reply, ServerTimes.Date notAfter, long sentNanos);
 
-    /** Handles the failure of the call. */
     protected abstract void failed(RedisException failure, ServerTimes.Date notAfter);
 
     /** Continues without a grant that has lapsed, or that does not count after a failover. */
@@ -65,7 +59,6 @@ public abstract class Acquisition {
     /** Throws if the attempt has left for another reason than a busy lock. */
     protected void throwIfNotBusy() throws InterruptedException {}
 
-    /** Turns a grant into a hold if possible. */
     protected Settlements.Result settle(Attempt.Grant grant) {
         return settlement.settle(grant);
     }

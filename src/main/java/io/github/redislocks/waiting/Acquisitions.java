@@ -27,7 +27,6 @@ public final class Acquisitions {
     private final Clock clock;
     private final MonitoredRedis monitored;
     private final UnavailableMessages unavailable;
-    private final Mailbox mailbox;
     private final Wanted wanted;
     private final BlockingDriver driver;
 
@@ -37,22 +36,17 @@ public final class Acquisitions {
         this.clock = access.clock();
         this.monitored = access.monitored();
         this.unavailable = access.unavailable();
-        this.mailbox = parts.mailbox();
         this.wanted = wanted;
         this.driver = new BlockingDriver(access, parts);
     }
 
-    /** The driver of acquisitions for which a thread waits. */
     public BlockingDriver driver() {
         return driver;
     }
 
     /**
-     * Makes the acquisition of an attempt, for a thread that waits for it.
-     *
-     * @param lost the lost hold that the thread has not unlocked yet, or null
-     * @param fastPath whether the first request is the short script, which takes the lock only if it is free and nobody
-     *     waits
+     * For a thread that waits. {@code lost} is as in {@link Settlements#of}; with {@code fastPath} the first request is
+     * the short script, which takes the lock only if it is free and nobody waits.
      */
     public OfLock of(Attempt attempt, WaitLimit limit, @Nullable Hold lost, boolean fastPath) {
         return new OfLock(attempt, limit, lost, fastPath);
@@ -127,7 +121,6 @@ public final class Acquisitions {
             return tookFree;
         }
 
-        /** Begins the attempt, and adds it to the local queue if it has to wait there. */
         @Override
         protected void begin() {
             parts.attempts().begin(attempt);
@@ -241,7 +234,7 @@ public final class Acquisitions {
 
         @Override
         protected Call call(ServerTimes.Date notAfter) {
-            boolean listens = mailbox.isOpen();
+            boolean listens = parts.mailbox().isOpen();
             listened = listens;
             boolean tries = !limit.waits() && listens && state != Step.State.TRIED;
             Call call;
@@ -299,10 +292,7 @@ public final class Acquisitions {
             return false;
         }
 
-        /**
-         * Handles the reply that another owner has the lock; returns whether the mailbox must be open from now on, for
-         * a grant or for the answer to a try.
-         */
+        /** Returns whether the mailbox must be open from now on, for a grant or for the answer to a try. */
         private boolean taken(Step.Event event) {
             state = Step.after(state, event, limit.waits());
             if (limit.waits()) {

@@ -77,12 +77,7 @@ public final class Attempts {
         return underWay.containsKey(attempt.number);
     }
 
-    /**
-     * Whether the thread of an attempt has something to do now; false if it only waits for a time. For tests that move
-     * the clock.
-     *
-     * @param parkedUntil until when the thread is parked by the client's clock; 0 if it is not
-     */
+    /** For tests that move the clock. The attempt's thread is parked until {@code parkedUntil}; 0 if it is not. */
     public boolean isAwake(Attempt attempt, long parkedUntil) {
         // A verdict wakes the thread, so a thread with a verdict does not wait.
         boolean waits = attempt.undecided() && parkedUntil > clock.nanoTime();
@@ -161,25 +156,18 @@ public final class Attempts {
         return closed;
     }
 
-    /**
-     * Refuses new attempts and fails those under way, except those that get a hold back after a wait in a Condition.
-     */
+    /** As {@link #close}, except for attempts that get a hold back after a wait in a Condition. */
     public void drain() {
         draining = true;
-        for (Attempt attempt : underWay.values()) {
-            failIfClosed(attempt);
-        }
+        underWay.values().forEach(this::failIfClosed);
     }
 
     /** Refuses new attempts and fails all that are under way. */
     public void close() {
         closed = true;
-        for (Attempt attempt : underWay.values()) {
-            failIfClosed(attempt);
-        }
+        underWay.values().forEach(this::failIfClosed);
     }
 
-    /** The exception of calls after the close of the client. */
     public static IllegalStateException closedException() {
         return new IllegalStateException("This RedisLocks is closed: make a new one, or close it after its last use.");
     }

@@ -26,11 +26,7 @@ abstract class BackgroundRequest extends PendingCommand {
     private @Nullable RedisException failure;
     private long sentNanos;
 
-    /**
-     * Makes a request.
-     *
-     * @param patienceNanos how long the request may wait to be sent
-     */
+    /** Makes a request that may wait to be sent for {@code patienceNanos}. */
     BackgroundRequest(Clock clock, MonitoredRedis monitored, Attempt attempt, long patienceNanos) {
         super(clock, attempt.keys.lock(), clock.nanoTime() + patienceNanos);
         this.monitored = monitored;
@@ -40,16 +36,12 @@ abstract class BackgroundRequest extends PendingCommand {
     /** Makes the call just before it is sent. */
     abstract Call request(long nanos, long timeoutNanos);
 
-    /** Called with the answer. */
     abstract void heard(Reply answer, long nanos);
 
     /** Called if there was no answer, or if too few replicas confirmed the request. */
     abstract void missed(RedisException why);
 
-    /**
-     * Notes that the request may have run, since nobody receives its outcome. Does nothing for a request that can take
-     * no lock.
-     */
+    /** Notes that the request, whose outcome nobody receives, may have run. Nothing to do if it can take no lock. */
     void mayHaveRun() {}
 
     /** Removes from Redis what the request may have put there. Called if the request ends after it was dropped. */
@@ -82,10 +74,7 @@ abstract class BackgroundRequest extends PendingCommand {
         }
     }
 
-    /**
-     * Drops the request after an error, since its outcome will not be delivered. If it was not sent, it is not sent any
-     * more.
-     */
+    /** Drops the request after an error: its outcome will not be delivered. If it was not sent, it never will be. */
     final void drop() {
         dropped = true;
         if (sent) {

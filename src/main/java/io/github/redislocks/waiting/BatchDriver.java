@@ -29,7 +29,6 @@ public final class BatchDriver implements Driver {
         acquisition.settlement().inBackground(this::send);
     }
 
-    /** Begins the attempt: takes a place in the local queue if it has to. */
     @Override
     public void begin() {
         acquisition.begin();

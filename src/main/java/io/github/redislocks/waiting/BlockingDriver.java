@@ -1,7 +1,6 @@
 package io.github.redislocks.waiting;
 
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -12,18 +11,14 @@ import org.jspecify.annotations.Nullable;
 /** Drives an acquisition on the thread that waits for it: sends its requests, and parks between two steps. */
 public final class BlockingDriver {
 
+    private final RedisAccess access;
+    private final WaitingParts parts;
     private final Clock clock;
-    private final ServerTimes serverTimes;
-    private final MonitoredRedis monitored;
-    private final Mailbox mailbox;
-    private final Handoff handoff;
 
     public BlockingDriver(RedisAccess access, WaitingParts parts) {
+        this.access = access;
+        this.parts = parts;
         this.clock = access.clock();
-        this.serverTimes = access.serverTimes();
-        this.monitored = access.monitored();
-        this.mailbox = parts.mailbox();
-        this.handoff = parts.handoff();
     }
 
     /** Returns the hold; null if the lock was busy during all the time that the caller had. */
@@ -38,7 +33,7 @@ public final class BlockingDriver {
                     return acquisition.made();
                 }
                 if (next == Step.LEAVE) {
-                    handoff.depart(acquisition.attempt);
+                    parts.handoff().depart(acquisition.attempt);
                     acquisition.throwIfNotBusy();
                     return null;
                 }
@@ -52,7 +47,7 @@ public final class BlockingDriver {
             try {
                 acquisition.strand();
             } finally {
-                handoff.abandon(acquisition.attempt);
+                parts.handoff().abandon(acquisition.attempt);
             }
             throw e;
         }
@@ -62,13 +57,13 @@ public final class BlockingDriver {
         acquisition.asks();
         long sent = clock.nanoTime();
         long timeout = acquisition.timeoutNanos(sent);
-        ServerTimes.Date notAfter = serverTimes.date(sent, timeout);
+        ServerTimes.Date notAfter = access.serverTimes().date(sent, timeout);
         acquisition.sends(notAfter);
         acquisition.attempt.sends(sent);
         try {
-            Reply reply = monitored.run(acquisition.call(notAfter), timeout);
+            Reply reply = access.monitored().run(acquisition.call(notAfter), timeout);
             if (acquisition.answered(reply, notAfter, sent)) {
-                mailbox.open(acquisition.timeoutNanos(clock.nanoTime()));
+                parts.mailbox().open(acquisition.timeoutNanos(clock.nanoTime()));
             }
         } catch (RedisException e) {
             if (e instanceof RedisException.Unacknowledged) {

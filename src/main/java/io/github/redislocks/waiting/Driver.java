@@ -13,9 +13,8 @@ public interface Driver {
     void begin();
 
     /**
-     * Takes all steps that are possible without waiting.
-     *
-     * @return for how many ns there is nothing to do unless the owner is woken, or {@link Step#ENDED}
+     * Takes all steps that are possible without waiting. Returns for how many ns there is nothing to do unless the
+     * owner is woken, or {@link Step#ENDED}.
      */
     long advance() throws InterruptedException;
 

@@ -80,11 +80,7 @@ public final class Handoff implements Renewals.Rescue {
         return hold.inDoubt || hold.isToKeep() ? null : successor(hold.keys(), hold.attempt);
     }
 
-    /**
-     * Makes the call that releases a hold, with the successor that the hold names.
-     *
-     * @param keepTurn whether the successor goes before waiters of other clients
-     */
+    /** With {@code keepTurn}, the successor that the hold names goes before waiters of other clients. */
     public Call releaseOf(Hold hold, boolean keepTurn) {
         return hold.isToKeep()
                 ? Scripts.releaseAfter(hold).with(settings.acks())
@@ -115,10 +111,7 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /**
-     * Passes the turn of a hold on as {@link #inherit(LockKeys, long, Attempt, Answer)} does, and notes what Redis did
-     * for the successor.
-     */
+    /** As {@link #inherit(LockKeys, long, Attempt, Answer)}; also notes what Redis did for the successor. */
     @Nullable
     Attempt inherit(Hold hold, Answer answer, long sentNanos) {
         Attempt gone = inherit(hold.keys(), hold.attempt, hold.successor(), answer);
@@ -166,9 +159,7 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /**
-     * Wakes a successor: an earlier reply may have given it the turn, and an error may have kept it from being woken.
-     */
+    /** An earlier reply may have given the successor the turn, and an error may have kept it from being woken. */
     static void wake(@Nullable Attempt successor) {
         if (successor != null) {
             successor.owner.wake();
@@ -202,11 +193,7 @@ public final class Handoff implements Renewals.Rescue {
         }
     }
 
-    /**
-     * Begins to take an attempt out of Redis; returns whether Redis may have anything of the attempt.
-     *
-     * @param away whether Redis does not answer at present
-     */
+    /** Begins to take an attempt out of Redis; returns whether Redis may have anything of the attempt. */
     private boolean leaves(Attempt attempt, boolean away, HandoffCommands.@Nullable Remainder rest) {
         HandoffCommands.Turn turn = away || !attempt.mayExistInRedis() || attempt.isInDoubt()
                 ? null
@@ -337,11 +324,7 @@ public final class Handoff implements Renewals.Rescue {
                 commands.new HoldEnd(released.keys().lock(), settings.leaseMillis(), Scripts.releaseAgain(released)));
     }
 
-    /**
-     * Repeats in the background a release that was not answered in time, until Redis answers.
-     *
-     * @param keepTurn whether the successor goes before waiters of other clients
-     */
+    /** Repeats in the background a release that was not answered in time, until Redis answers. */
     public void releaseLater(Hold hold, boolean keepTurn) {
         watchdog.run(commands.new Release(hold, releaseOf(hold, keepTurn)));
     }
@@ -350,7 +333,6 @@ public final class Handoff implements Renewals.Rescue {
      * Sends the release of a hold in the background, again and again until Redis answers. The caller has called
      * {@link Hold#beginRelease}.
      *
-     * @param keep whether the successor goes before waiters of other clients
      * @param untilNanos the deadline of the hold
      * @param onEnd called once with whether the hold ends without a loss, as soon as that is known: after the first
      *     answer, or once it is clear that none comes
@@ -377,7 +359,6 @@ public final class Handoff implements Renewals.Rescue {
         watchdog.run(parts.size() == 1 ? parts.get(0) : commands.new ReleaseTogether(parts));
     }
 
-    /** The receiver of the result of a release. */
     @FunctionalInterface
     public interface ReleaseEnd {
 

@@ -29,9 +29,7 @@ final class HandoffCommands {
         this.handoff = handoff;
     }
 
-    /**
-     * The parts of a departing thread's work in Redis that are not done yet. The thread waits for them for a moment.
-     */
+    /** The parts of a departing thread's work in Redis that are not done yet: it waits a moment for them. */
     static final class Remainder {
 
         private final Thread thread = Thread.currentThread();
@@ -209,9 +207,7 @@ final class HandoffCommands {
             return wait;
         }
 
-        /**
-         * Whether this is the only release of the hold: after an error {@link Handoff#rescue} may have sent another.
-         */
+        /** False if {@link Handoff#rescue} may have sent another release of the hold, after an error. */
         @SuppressWarnings("ReferenceEquality")
         private boolean isAlone() {
             return handoff.holds.get(hold.keys(), hold.holder()) == hold;
@@ -236,10 +232,7 @@ final class HandoffCommands {
         }
     }
 
-    /**
-     * The first releases of several holds by one request. The holds that the request does not end are then released one
-     * by one.
-     */
+    /** The first releases of several holds by one request. Those holds that it does not end are released one by one. */
     final class ReleaseTogether extends PendingCommand {
 
         private final List<FirstRelease> parts;
@@ -318,12 +311,7 @@ final class HandoffCommands {
         private final @Nullable Remainder rest;
         private @Nullable Turn turn;
 
-        /**
-         * Makes a leave.
-         *
-         * @param turn the turn that the reply passes on, or null
-         * @param rest notified when the leave was answered, or null
-         */
+        /** The answer passes {@code turn} on, and {@code rest} is notified of it; each may be null. */
         Leave(Attempt gone, @Nullable Turn turn, @Nullable Remainder rest) {
             super(handoff.clock, gone.keys.lock(), untilNanos(gone.leaseMillis));
             this.gone = gone;

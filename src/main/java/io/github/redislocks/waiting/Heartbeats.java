@@ -3,9 +3,7 @@ package io.github.redislocks.waiting;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Steps;
 import io.github.redislocks.health.Availability;
-import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
-import io.github.redislocks.health.UnavailableMessages;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
 import io.github.redislocks.redis.Reply;
@@ -13,7 +11,6 @@ import io.github.redislocks.redis.ServerTimes;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
-import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Settings;
 import io.github.redislocks.state.Timing;
 import io.github.redislocks.watchdog.Batch;
@@ -37,22 +34,16 @@ public final class Heartbeats implements Task {
     /** The longest rest: short enough that no renewal comes too late, even with the shortest lease. */
     private static final long MOST_REST_NANOS = Timing.renewalNanos(Settings.MIN_LEASE.toMillis()) / 8;
 
+    private final RedisAccess access;
     private final Clock clock;
-    private final MonitoredRedis redis;
-    private final ServerTimes times;
-    private final FailoverEpoch epoch;
     private final Attempts attempts;
     private final Handoff handoff;
-    private final UnavailableMessages unavailable;
 
     public Heartbeats(RedisAccess access, Attempts attempts, Handoff handoff) {
+        this.access = access;
         this.clock = access.clock();
-        this.redis = access.monitored();
-        this.times = access.serverTimes();
-        this.epoch = access.epoch();
         this.attempts = attempts;
         this.handoff = handoff;
-        this.unavailable = access.unavailable();
     }
 
     /** The rest depends on the number of waiters: an inspection visits each of them, even those in the local queue. */
@@ -70,7 +61,6 @@ public final class Heartbeats implements Task {
         return look.next == Long.MAX_VALUE && !attempts.isEmpty() ? now + LOOK_NANOS : look.next;
     }
 
-    /** An inspection of the attempts that are under way. */
     private final class Look {
 
         private final long now;
@@ -83,7 +73,7 @@ public final class Heartbeats implements Task {
             this.now = now;
             this.horizon = horizon;
             this.due = due;
-            this.grace = epoch.graceNanos(now);
+            this.grace = access.epoch().graceNanos(now);
         }
 
         void at(Attempt attempt) {
@@ -109,14 +99,14 @@ public final class Heartbeats implements Task {
 
         /** Makes an attempt fail if Redis has been away for too long; returns whether the attempt fails. */
         private boolean fails(Attempt attempt) {
-            Availability server = redis.of(attempt.keys.lock());
+            Availability server = access.monitored().of(attempt.keys.lock());
             long outage = server.age(now);
             if (outage == 0 || attempt.bearsOutages()) {
                 return false;
             }
             long bearable = attempt.retryForNanos;
             if (outage > bearable && server.failedSince(attempt.beganNanos())) {
-                attempt.decide(new Attempt.Failure(unavailable.notServed(attempt, outage, server.cause())));
+                attempt.decide(new Attempt.Failure(access.unavailable().notServed(attempt, outage, server.cause())));
                 return true;
             }
             next = Math.min(next, now + Math.max(PAUSE_NANOS, bearable - outage + 1));
@@ -131,7 +121,7 @@ public final class Heartbeats implements Task {
 
         public Heartbeat(Attempt attempt) {
             this.attempt = attempt;
-            this.notAfter = times.date(0, 0);
+            this.notAfter = access.serverTimes().date(0, 0);
         }
 
         @Override
@@ -141,7 +131,7 @@ public final class Heartbeats implements Task {
 
         @Override
         public Call call(long sentNanos, long timeoutNanos) {
-            notAfter = times.date(sentNanos, timeoutNanos);
+            notAfter = access.serverTimes().date(sentNanos, timeoutNanos);
             attempt.sends(sentNanos);
             return Scripts.heartbeat(attempt, notAfter);
         }
@@ -192,7 +182,7 @@ public final class Heartbeats implements Task {
             attempt.unanswered(failure, notAfter);
             attempt.endHeartbeat();
             if (failure.isPermanent() && !attempt.isInCondition()) {
-                attempt.decide(new Attempt.Failure(unavailable.notServed(attempt, 0, failure)));
+                attempt.decide(new Attempt.Failure(access.unavailable().notServed(attempt, 0, failure)));
             }
             long pause = failure instanceof RedisException.Unready
                     ? Timing.heartbeatMillis(attempt.leaseMillis) * 1_000_000
@@ -211,10 +201,7 @@ public final class Heartbeats implements Task {
             }
         }
 
-        /**
-         * Takes the attempt out of Redis if it ended while a heartbeat was under way, since the heartbeat may have
-         * taken a place or the lock for it.
-         */
+        /** The heartbeat may have taken a place or the lock for an attempt that had ended meanwhile. */
         private void leaveIfEnded() {
             if (attempts.hasEnded(attempt)) {
                 handoff.leaveLater(attempt);

@@ -98,12 +98,7 @@ public final class LocalQueue implements Losses.Turns {
         return first[0];
     }
 
-    /**
-     * Passes the turn to a successor, without waking it.
-     *
-     * @return whether the successor has the turn now; false if the successor has left, so that the turn stays where it
-     *     is
-     */
+    /** Passes the turn to a successor, without waking it; false if it has left, so that the turn stays where it is. */
     public boolean inherit(long contender, Attempt successor) {
         boolean[] done = new boolean[1];
         lines.computeIfPresent(successor.keys.lock(), (key, line) -> {

@@ -21,10 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Mailbox implements Ping {
 
-    /**
-     * The word that a message has instead of a token if another client waits for the lock. The scripts use the same
-     * words.
-     */
+    /** The word instead of a token if another client waits for the lock. The scripts use the same words. */
     private static final String RECALL = "recall";
     /** The word instead of a token if another client tries the lock, and has to be answered. */
     private static final String TRY = "try";
@@ -40,10 +37,7 @@ public final class Mailbox implements Ping {
     /** Whether the server has refused to report changed keys. Used by the reader only. */
     private boolean unwatched;
 
-    /**
-     * Wakes the threads that wait in {@link #open}: rings when the mailbox has opened, when a try to open it has
-     * failed, and when it is closed.
-     */
+    /** Rings when the mailbox has opened, when a try to open it has failed, and when it is closed. */
     private final Bell tried = new Bell();
     /** Why the last try to open the mailbox failed. Each failure is a new object. Set by the reader only. */
     private volatile @Nullable RedisException failure;
@@ -64,12 +58,7 @@ public final class Mailbox implements Ping {
     /** When the oldest ping that has not come back was sent; 0 if there is none. */
     private volatile long pingedNanos;
 
-    /**
-     * The channel on which messages come.
-     *
-     * @param redis the Redis that has the channel
-     * @param timeoutNanos the time limit for a request, and for the return of a ping
-     */
+    /** The channel on which messages come. The timeout is that of a request, and of the return of a ping. */
     public record Source(String channel, Redis redis, Clock clock, long timeoutNanos) {}
 
     public Mailbox(Source source, Messages messages, Redis.@Nullable Watcher watcher, Threads threads) {
@@ -84,9 +73,7 @@ public final class Mailbox implements Ping {
         return source.channel;
     }
 
-    /**
-     * Whether the subscription is open, so that a message about a grant would arrive. False once the mailbox is closed.
-     */
+    /** Whether a message about a grant would arrive. False once the mailbox is closed. */
     public boolean isOpen() {
         return subscription != null && !closed;
     }
@@ -216,10 +203,7 @@ public final class Mailbox implements Ping {
         }
     }
 
-    /**
-     * Delivers a message by which another client asks for a lock, or answers such a question; returns false for other
-     * messages.
-     */
+    /** Delivers a message that asks for a lock, or answers such a question; returns false for other messages. */
     private boolean deliverRequest(String[] parts, long number) {
         if (parts[1].equals(RECALL)) {
             messages.wanted().byWaiter(parts[2], number);
@@ -295,10 +279,7 @@ public final class Mailbox implements Ping {
                 new Attempt.Grant(Long.parseLong(values[0]), values[3].equals("1"), deadline, heardNanos, false));
     }
 
-    /**
-     * Sends an empty message to the mailbox itself, in order to notice a subscription that only this client believes to
-     * be open.
-     */
+    /** Sends an empty message to itself, to notice a subscription that only this client believes to be open. */
     @Override
     public void ping(long nanos) {
         if (isOpen()) {
@@ -318,10 +299,7 @@ public final class Mailbox implements Ping {
         }
     }
 
-    /**
-     * Notifies the watcher of a key that this client may have changed in the background: the server does not report a
-     * client's own changes.
-     */
+    /** Notifies the watcher of a change by this client itself, which the server does not report. */
     void mayHaveChanged(String key) {
         if (watcher != null) {
             watcher.changed(key);

@@ -2,7 +2,6 @@ package io.github.redislocks.waiting;
 
 import io.github.redislocks.concurrent.Backoff;
 import io.github.redislocks.concurrent.Clock;
-import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
 import io.github.redislocks.redis.Call;
 import io.github.redislocks.redis.RedisException;
@@ -10,7 +9,6 @@ import io.github.redislocks.redis.Reply;
 import io.github.redislocks.script.Answer;
 import io.github.redislocks.script.Scripts;
 import io.github.redislocks.state.Attempt;
-import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LimitedHold;
@@ -24,31 +22,25 @@ import org.jspecify.annotations.Nullable;
 /** Makes the {@link Settlement}s of a client, and has the parts of the client that turn a grant into a hold. */
 public final class Settlements {
 
+    private final RedisAccess access;
     private final Clock clock;
     private final Settings settings;
-    private final FailoverEpoch epoch;
-    private final MonitoredRedis monitored;
     private final Holds holds;
     private final Attempts attempts;
     private final Handoff handoff;
     private final Watchdog watchdog;
 
     public Settlements(RedisAccess access, Holds holds, Attempts attempts, Handoff handoff, Watchdog watchdog) {
+        this.access = access;
         this.clock = access.clock();
         this.settings = access.settings();
-        this.epoch = access.epoch();
-        this.monitored = access.monitored();
         this.holds = holds;
         this.attempts = attempts;
         this.handoff = handoff;
         this.watchdog = watchdog;
     }
 
-    /**
-     * Makes the settlement of an attempt that has begun.
-     *
-     * @param lost the lost hold that the thread has not unlocked yet, or null
-     */
+    /** For an attempt that has begun. {@code lost} is the lost hold that the thread has not unlocked yet, or null. */
     public Settlement of(Attempt attempt, WaitLimit limit, @Nullable Hold lost) {
         return new Settlement(attempt, limit, lost);
     }
@@ -57,10 +49,7 @@ public final class Settlements {
     public enum Result {
         /** The grant has become a hold. */
         HELD,
-        /**
-         * The deadline of the grant is not known yet, or replicas have not confirmed the grant: settle it again after a
-         * pause.
-         */
+        /** The deadline is not known yet, or replicas have not confirmed the grant: settle it again after a pause. */
         OPEN,
         /** The grant may have lapsed, or does not count after a failover: the attempt has to continue without it. */
         LAPSED
@@ -114,14 +103,13 @@ public final class Settlements {
             return unconfirmed;
         }
 
-        /** Turns a grant into a hold if possible. */
         public Result settle(Attempt.Grant grant) {
             Attempt.Grant dated = grant.deadlineNanos() == 0 ? date(grant) : grant;
             long now = clock.nanoTime();
             if (dated.deadlineNanos() == 0 && attempt.isBehind()) {
                 return Result.OPEN;
             }
-            if (epoch.graceNanos(now) > 0) {
+            if (access.epoch().graceNanos(now) > 0) {
                 // No grant counts during the failover grace. A grant from before the grace came from the old server,
                 // since calls go to the new server only after the grace has begun.
                 return lapsed();
@@ -170,9 +158,7 @@ public final class Settlements {
             return Result.LAPSED;
         }
 
-        /**
-         * Called after an error. Hands the hold that was made, if any, to the watchdog, since no caller will get it.
-         */
+        /** Called after an error. Hands the hold that was made to the watchdog, since no caller will get it. */
         public void strand() {
             if (made != null) {
                 handoff.strand(made);
@@ -202,7 +188,7 @@ public final class Settlements {
                     Math.min(limit.timeoutNanos(sent, settings.commandTimeoutNanos()), grant.deadlineNanos() - sent);
             try {
                 Call call = Scripts.confirm(attempt, grant.token()).with(settings.acks());
-                return confirmed(grant, monitored.run(call, timeout), sent);
+                return confirmed(grant, access.monitored().run(call, timeout), sent);
             } catch (RedisException e) {
                 notConfirmed(e);
                 return null;
@@ -224,17 +210,14 @@ public final class Settlements {
             attempt.known();
         }
 
-        /**
-         * Returns the grant that the last request confirmed. If there is none, sends the next request, and returns
-         * null.
-         */
+        /** Returns the grant that the last request confirmed. If there is none, sends the next one; returns null. */
         private Attempt.@Nullable Grant confirmLater(Attempt.Grant grant, Consumer<BackgroundRequest> to) {
             Attempt.Grant answered = confirmedLater;
             confirmedLater = null;
             if (answered != null && answered.token() == grant.token()) {
                 return answered;
             }
-            to.accept(new BackgroundRequest(clock, monitored, attempt, settings.commandTimeoutNanos()) {
+            to.accept(new BackgroundRequest(clock, access.monitored(), attempt, settings.commandTimeoutNanos()) {
                 @Override
                 Call request(long nanos, long timeoutNanos) {
                     return Scripts.confirm(attempt, grant.token()).with(settings.acks());
@@ -311,7 +294,7 @@ public final class Settlements {
                 hold.doubted();
                 hold.renewAt(now);
             }
-            if (hold.failoverEpoch() != epoch.count()) {
+            if (hold.failoverEpoch() != access.epoch().count()) {
                 // A failover came meanwhile: ask the new server about the hold at once.
                 hold.renewAt(now);
             }

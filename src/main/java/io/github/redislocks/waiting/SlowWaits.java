@@ -27,10 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SlowWaits implements Task {
 
-    /**
-     * The most questions that are sent together, so that a renewal that becomes due meanwhile waits for no more than
-     * these.
-     */
+    /** The most questions that are sent together: a renewal that becomes due meanwhile waits for these. */
     public static final int MOST = 256;
 
     /** When to try again if the request could not be sent. */
@@ -39,7 +36,9 @@ public final class SlowWaits implements Task {
     private final Clock clock;
     private final Attempts attempts;
     private final long slowNanos;
+    /** The most questions of one inspection. */
     private final int most;
+
     private final BackgroundLog log;
     /** The locks for which calls of this client wait, by their keys. Used by the watchdog's thread only. */
     private final Map<String, Waited> locks = new HashMap<>();
@@ -59,11 +58,6 @@ public final class SlowWaits implements Task {
         private boolean seen;
     }
 
-    /**
-     * Makes the task.
-     *
-     * @param most the most questions of one inspection
-     */
     public SlowWaits(Clock clock, Attempts attempts, long slowNanos, int most, BackgroundLog log) {
         this.log = log;
         this.most = most;

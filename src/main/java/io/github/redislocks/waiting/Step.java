@@ -85,11 +85,7 @@ public final class Step {
         UNKNOWN
     }
 
-    /**
-     * Returns the state after an event.
-     *
-     * @param waits whether the caller waits for a busy lock
-     */
+    /** {@code waits} says whether the caller waits for a busy lock. */
     static State after(State state, Event event, boolean waits) {
         return switch (event) {
             case ASKS -> state == State.UNASKED ? State.ASKED : state;
@@ -107,8 +103,6 @@ public final class Step {
      * woken; 0 to take the next step at once.
      *
      * @param mayAsk whether the attempt may ask after the pause
-     * @param pauseNanos for how long the attempt has to pause
-     * @param leftNanos how much time the caller has left
      */
     public static long next(State state, boolean mayAsk, long pauseNanos, long leftNanos) {
         boolean over = leftNanos <= 0 || state == State.DECLINED;
@@ -118,12 +112,7 @@ public final class Step {
         return over ? LEAVE : Math.max(0, Math.min(leftNanos, pauseNanos));
     }
 
-    /**
-     * Returns why an acquisition ends without the lock.
-     *
-     * @param grace whether no grant counts yet after a failover
-     * @param known whether it is known that the lock was busy
-     */
+    /** With {@code grace}, no grant counts yet after a failover; {@code known} is that the lock was busy. */
     static Reason reason(State state, boolean grace, boolean known) {
         if (grace && state != State.DECLINED) {
             return Reason.TOO_SOON;
