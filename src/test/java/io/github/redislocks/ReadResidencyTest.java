@@ -1,13 +1,16 @@
 package io.github.redislocks;
 
+import static io.github.redislocks.fixture.twin.Verbs.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import io.github.redislocks.state.Settings;
+import io.github.redislocks.testkit.twin.HeldCalls;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -81,6 +84,27 @@ class ReadResidencyTest extends FakeTime {
         shared.readLock().lock();
         othersFindReaders();
         shared.readLock().unlock();
+    }
+
+    /** An earlier answer might reach the writer before the share has ended in Redis. */
+    @Test
+    void aTryOfAnotherClient_isAnsweredOnceTheKeptShareHasEnded() {
+        readOnce("job");
+        await().until(() -> inside.mailbox().isOpen());
+        HeldCalls held = redis.hold(verb("unshare")).whateverTheirTimeouts();
+        CompletableFuture<Boolean> tried = new CompletableFuture<>();
+        Thread writer = new Thread(() -> {
+            tried.complete(other.tryLock());
+            other.unlock();
+        });
+        writer.start();
+        held.awaitParked(1, Duration.ofSeconds(10));
+        // Until the mailbox has dealt with the question, and waits for the next message.
+        await().until(() -> inside.mailbox().reader().getState() != Thread.State.RUNNABLE);
+        assertThat(inside.watchdog().commands()).hasSize(1);
+        held.release();
+        assertThat(tried).succeedsWithin(Duration.ofSeconds(10)).isEqualTo(true);
+        awaitEnd(writer);
     }
 
     @Test

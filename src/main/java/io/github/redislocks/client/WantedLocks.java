@@ -20,8 +20,7 @@ record WantedLocks(Residences residences, Shares shares) implements Wanted {
 
     @Override
     public void byTry(String lock, String clientId, long attempt) {
-        shares.byTry(lock);
-        residences.byTry(lock, clientId, attempt);
+        shares.byTry(lock, () -> residences.byTry(lock, clientId, attempt));
     }
 
     @Override

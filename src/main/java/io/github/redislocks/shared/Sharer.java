@@ -10,7 +10,9 @@ import io.github.redislocks.state.Keeper;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import java.util.Collection;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -52,6 +54,9 @@ final class Sharer extends Owner implements Keeper {
 
     /** When a try last began a look for writers. */
     private final AtomicLong lookedNanos = new AtomicLong();
+
+    /** The answers to tries of other clients that are due once the share has ended. */
+    private final Queue<Runnable> answers = new ConcurrentLinkedQueue<>();
 
     private volatile boolean closing;
     /** The longest lease of all lock objects. */
@@ -165,6 +170,24 @@ final class Sharer extends Owner implements Keeper {
             share.compareAndSet(present, null);
         }
         wakeNext();
+        answer();
+    }
+
+    /** Answers a try of another client: at once, unless the share is ending. Then the answer follows the end. */
+    @SuppressWarnings("ReferenceEquality")
+    void answerAfter(Share present, Runnable answer) {
+        answers.add(answer);
+        // Look after adding the answer: the end of the share either finds the answer, or was early enough for this
+        // look.
+        if (!present.isEnding() || share.get() != present) {
+            answer();
+        }
+    }
+
+    private void answer() {
+        for (Runnable next = answers.poll(); next != null; next = answers.poll()) {
+            next.run();
+        }
     }
 
     /** Begins the end of a closed share if nobody is inside; returns true for the one caller that has to end it. */

@@ -201,12 +201,19 @@ public final class Shares implements Task {
         }
     }
 
-    /** Called when a writer of another client tries the lock. Ends the share if nobody uses it. */
-    public void byTry(String lock) {
+    /**
+     * Called when a writer of another client tries the lock. Ends the share if nobody uses it, and then answers.
+     *
+     * @param answer has the writer ask again
+     */
+    public void byTry(String lock, Runnable answer) {
         Sharer sharer = known(lock);
         Share share = sharer == null ? null : sharer.share();
         if (sharer != null && share != null) {
             closeIfUnused(sharer, share);
+            sharer.answerAfter(share, answer);
+        } else {
+            answer.run();
         }
     }
 

@@ -90,6 +90,24 @@ class SharerTest {
         assertThat(sharer.beginsEnd(share)).as("ends twice").isFalse();
     }
 
+    @Test
+    void answerAfter_waitsForTheEndOfAnEndingShareOnly() {
+        AtomicInteger answers = new AtomicInteger();
+        asker.waits(0);
+        sharer.begin(asker, share);
+        sharer.answerAfter(share, answers::incrementAndGet);
+        assertThat(answers).as("a used share").hasValue(1);
+        assertThat(asker.leave(share)).isTrue();
+        share.close(1);
+        assertThat(sharer.beginsEnd(share)).isTrue();
+        sharer.answerAfter(share, answers::incrementAndGet);
+        assertThat(answers).as("an ending share").hasValue(1);
+        sharer.ended(share.hold);
+        assertThat(answers).hasValue(2);
+        sharer.answerAfter(share, answers::incrementAndGet);
+        assertThat(answers).as("a share that has ended").hasValue(3);
+    }
+
     /** A downgrade that meets an error while it waits for the asker keeps nobody from asking. */
     @Test
     void beginsDowngrade_thatMeetsAnError_leavesThePartOfTheAskerToTheNext() {
