@@ -228,7 +228,7 @@ final class Cell {
         place = null;
     }
 
-    /** The loss for which the next unlock is due; null if there is none. */
+    /** The loss after which the thread has not unlocked as often as it had locked; null if there is none. */
     @Nullable
     ReadHold due() {
         ReadHold loss = loss();

@@ -301,7 +301,7 @@ final class Sharer extends Owner implements Keeper {
     }
 
     /**
-     * Closes the share if a writer waits. Else opens a share again that was closed for a writer, and wakes the readers
+     * Closes the share if a writer waits. Else reopens the share if it was closed for a writer, and wakes the readers
      * that wait.
      */
     private void renewed(Share present, boolean wanted, long sentNanos) {
