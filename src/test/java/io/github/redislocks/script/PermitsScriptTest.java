@@ -518,6 +518,61 @@ class PermitsScriptTest {
         assertThat(pool().get("0")).as("the owner of number 0").doesNotStartWith("x:");
     }
 
+    /** In the second of the last grant a script goes a short way, in the next second the long one. */
+    @Test
+    void shortWays_doWhatTheLongOnesDo() {
+        listen("a", "b", "c", "d");
+        for (int seed = 1; seed <= 20; seed++) {
+            assertThat(transcript(new Random(seed), 7))
+                    .as("seed %d", seed)
+                    .isEqualTo(transcript(new Random(seed), 1_000_001));
+        }
+    }
+
+    /** How many permits each owner has: a way may choose other numbers. */
+    private Map<String, Integer> owners() {
+        Map<String, Integer> owners = new TreeMap<>();
+        pool().forEach((number, owner) -> {
+            if (owner.contains(":")) {
+                owners.merge(owner, 1, Integer::sum);
+            }
+        });
+        return owners;
+    }
+
+    /** What random calls, of which each comes some time after the one before, are answered and leave in Redis. */
+    private List<String> transcript(Random random, long stepMicros) {
+        redis.flushAll();
+        List<String> transcript = new ArrayList<>();
+        int[] attempts = new int[5];
+        for (int step = 0; step < 40; step++) {
+            micros.addAndGet(stepMicros);
+            int who = random.nextInt(5);
+            String owner = "abcde".charAt(who) + ":h1";
+            Reply reply =
+                    switch (random.nextInt(3)) {
+                        case 0 -> release(owner, attempts[who]);
+                        case 1 -> leave(owner, attempts[who], false);
+                        default ->
+                            run(
+                                    "permits_acquire",
+                                    owner,
+                                    "" + ++attempts[who],
+                                    "999000",
+                                    FOR_EVER,
+                                    random.nextInt(4) == 0 ? TRY : "999000",
+                                    "" + (1 + random.nextInt(3)),
+                                    "3",
+                                    "0");
+                    };
+            checkNumbers("step " + step);
+            transcript.add(owner + attempts[who] + " " + reply.code() + owners()
+                    + redis.zset(queue).keySet()
+                    + new TreeMap<>(redis.hash(waiters)).toString().replaceAll("=\\d+ ", "="));
+        }
+        return transcript;
+    }
+
     /** Whatever happens: no number has two owners that are valid, and nothing is left once all have gone. */
     @Test
     void randomCalls_giveNoNumberTwice() {
