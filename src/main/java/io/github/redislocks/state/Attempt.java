@@ -37,7 +37,6 @@ public final class Attempt extends Footprint {
     /**
      * The attempt has the lock.
      *
-     * @param token the fencing token
      * @param previousLost whether the previous hold was never released
      * @param deadlineNanos the end of the hold's validity; 0 as long as the grant is known only from a message, so that
      *     its deadline is still to be computed
@@ -99,8 +98,6 @@ public final class Attempt extends Footprint {
     /**
      * The terms on which the caller wants the lock.
      *
-     * @param leaseMillis the lease
-     * @param renewed whether the watchdog renews the lease
      * @param fair whether waiters are served in strict order of arrival
      * @param maxHoldMillis how long the hold may last; a longer lease is cut to this time. 0 for no limit
      */
@@ -123,27 +120,18 @@ public final class Attempt extends Footprint {
     public final boolean renewed;
     /** How long the hold may last; 0 for no limit. */
     public final long maxHoldMillis;
-    /**
-     * Whether the attempt has a place of its own in Redis, in strict order of arrival; otherwise it goes through the
-     * local queue.
-     */
+    /** Whether the attempt has its own place in Redis, by order of arrival; else it goes through the local queue. */
     public final boolean fair;
     /** Whether the attempt queues; otherwise it takes the lock only if the lock is free. */
     public final boolean waits;
-    /**
-     * Whether the attempt goes on through any outage, since it has a deadline, or waits in a Condition and need not
-     * return yet.
-     */
+    /** Whether it goes on through any outage: it has a deadline, or waits in a Condition and need not return yet. */
     private volatile boolean bearsOutages;
     /** How long an outage may last before the attempt fails. Has no effect while {@link #bearsOutages}. */
     public final long retryForNanos;
 
     /** The hold count with which the lock is acquired. */
     public final int holds;
-    /**
-     * The id of a Condition, if the attempt is to get back a hold that was given up for a wait in that Condition;
-     * otherwise null.
-     */
+    /** The id of a Condition, if the attempt is to get back a hold given up for a wait there; else null. */
     public final @Nullable String condition;
     /** Whether the attempt waits in the Condition: until it is signalled, or gives up. */
     private volatile boolean inCondition;
@@ -161,17 +149,11 @@ public final class Attempt extends Footprint {
 
     @Nullable
     Attempt behind;
-    /**
-     * Whether a message said that the lock is free, without granting it. Then the caller's thread has to ask for the
-     * lock.
-     */
+    /** Whether a message said that the lock is free, without granting it: the caller's thread has to ask. */
     private volatile boolean toldFree;
     /** Whether a message has asked for a request to Redis since the last request was sent. */
     private volatile boolean doubted;
-    /**
-     * When to ask Redis again. With a place, a heartbeat asks for the lock; in the local queue, a request asks whether
-     * the hold ahead is still there.
-     */
+    /** When to ask Redis again: for the lock, by a heartbeat; in the local queue, about the hold ahead. */
     private volatile long nextHeartbeatNanos;
     /** Whether an error ended the call, so that the watchdog removes the attempt from Redis. */
     public volatile boolean stranded;
@@ -222,11 +204,7 @@ public final class Attempt extends Footprint {
         this.stage = Way.CONTENDING;
     }
 
-    /**
-     * Notes that the caller wants the lock from now on.
-     *
-     * @param epoch the number of failovers so far
-     */
+    /** Notes that the caller wants the lock from now on; {@code epoch} is the number of failovers so far. */
     public void begins(long now, int epoch) {
         failoverEpoch = epoch;
         beganNanos = now;
@@ -330,7 +308,6 @@ public final class Attempt extends Footprint {
         return nextHeartbeatNanos;
     }
 
-    /** Sets the time of the next heartbeat. */
     public void heartbeatAt(long nanos) {
         nextHeartbeatNanos = nanos;
     }
@@ -380,10 +357,7 @@ public final class Attempt extends Footprint {
         }
     }
 
-    /**
-     * Notes a message that asks for a request to Redis: a heartbeat is due at once, and the reply to a request that is
-     * under way does not postpone it.
-     */
+    /** Notes a message: a heartbeat is due at once, and the reply to an open request does not postpone it. */
     public void doubted() {
         doubted = true;
         nextHeartbeatNanos = 0;
@@ -393,9 +367,7 @@ public final class Attempt extends Footprint {
         return doubted;
     }
 
-    /**
-     * Notes that a release or a leave names the attempt as its successor, and so asks Redis for the lock on its behalf.
-     */
+    /** Notes that a release or leave names the attempt as successor, and so asks Redis for the lock for it. */
     public void named() {
         known();
         doubted = false;
@@ -406,7 +378,6 @@ public final class Attempt extends Footprint {
         return condition != null;
     }
 
-    /** Whether the attempt waits in a Condition. */
     public boolean isInCondition() {
         return inCondition;
     }
@@ -421,9 +392,7 @@ public final class Attempt extends Footprint {
         inCondition = false;
     }
 
-    /**
-     * Whether requests of the attempt may still run, or are under way: then its release or leave names no successor.
-     */
+    /** Whether requests may still run, or are under way: then the release or leave names no successor. */
     public boolean isInDoubt() {
         return heartbeatInFlight || mayRun();
     }
@@ -432,10 +401,7 @@ public final class Attempt extends Footprint {
         return bearsOutages;
     }
 
-    /**
-     * Notes that the caller wants to return from the Condition. From now on the attempt fails if an outage lasts too
-     * long.
-     */
+    /** The caller wants to return from the Condition: from now on too long an outage makes the attempt fail. */
     public void mustReturn(long now) {
         beganNanos = now;
         bearsOutages = false;

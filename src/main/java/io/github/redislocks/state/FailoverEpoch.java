@@ -19,10 +19,7 @@ public final class FailoverEpoch {
         count.incrementAndGet();
     }
 
-    /**
-     * How much longer this client has to wait before it may acquire locks, since the new server may not know the
-     * present holders; 0 if it need not wait.
-     */
+    /** For how long this client must not acquire locks yet: the new server may not know the present holders. */
     public long graceNanos(long now) {
         return count.get() == 0 ? 0 : Math.max(0, graceUntilNanos - now);
     }

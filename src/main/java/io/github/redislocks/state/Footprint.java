@@ -26,17 +26,11 @@ public abstract class Footprint {
         boolean isLost();
     }
 
-    /**
-     * Whether Redis may have anything with the attempt's number: the number was sent, and no later reply said that
-     * there is nothing.
-     */
+    /** Whether the attempt's number was sent, and no later reply said that Redis has nothing with it. */
     private volatile boolean known;
     /** The latest deadline until which a copy of an unanswered request may still run; null if there is no such copy. */
     private volatile ServerTimes.@Nullable Date mayRun;
-    /**
-     * The hold that the caller got while the attempt was in doubt, so that the attempt may have to leave Redis later;
-     * or null.
-     */
+    /** The hold that the caller got in doubt, so that the attempt may have to leave Redis later; or null. */
     private volatile @Nullable Possession had;
 
     /** When the latest request for the lock was sent. */
@@ -47,11 +41,7 @@ public abstract class Footprint {
 
     Footprint() {}
 
-    /**
-     * Adds to the number of clients that have still to answer a try.
-     *
-     * @return true if the last of them has answered
-     */
+    /** Adds to the clients that have still to answer a try; returns true if the last of them has answered. */
     public boolean isAnswered(int more) {
         int before;
         do {
@@ -75,10 +65,7 @@ public abstract class Footprint {
         known = true;
     }
 
-    /**
-     * Notes a reply that says that Redis has nothing with the attempt's number. An earlier copy of a request may still
-     * run.
-     */
+    /** Notes a reply that Redis has nothing with the number. An earlier copy of a request may still run. */
     public void unknown() {
         known = false;
     }
@@ -88,12 +75,7 @@ public abstract class Footprint {
         return known || mayRun();
     }
 
-    /**
-     * Notes that the caller has the lock.
-     *
-     * @param possession the hold if the attempt is in doubt, so that the attempt may have to leave Redis later;
-     *     otherwise null
-     */
+    /** Notes that the caller has the lock, by this hold if the attempt is in doubt; else null. */
     public void had(@Nullable Possession possession) {
         had = possession;
     }
@@ -110,10 +92,7 @@ public abstract class Footprint {
         }
     }
 
-    /**
-     * If the answered request was sent more than once, notes that an earlier copy may still run until {@code date}.
-     * Otherwise does nothing.
-     */
+    /** If the answered request was sent more than once, an earlier copy may still run until {@code date}. */
     public void answered(Reply reply, ServerTimes.Date date) {
         if (reply.resent()) {
             mayHaveRun(date);

@@ -12,25 +12,16 @@ import org.jspecify.annotations.Nullable;
  */
 public class HandleOwner extends Owner {
 
-    /**
-     * The reference is weak: a hold refers to its owner, and must not keep alive a handle that the user has dropped.
-     */
+    /** Weak: a hold refers to its owner, and must not keep alive a handle that the user has dropped. */
     private final WeakReference<Object> handle;
 
     private final Consumer<LockLost> onLost;
     /** How long the release keeps the lock taken, set before the release; 0 if the release frees the lock. */
     private volatile long keepsMillis;
-    /**
-     * The waiter: a thread, or a task that runs when the attempt's state has changed; null if nothing waits any more.
-     */
+    /** A thread, or a task that runs when the attempt's state has changed; null if nothing waits any more. */
     private volatile @Nullable Object waiter;
 
-    /**
-     * Makes the owner for a handle.
-     *
-     * @param handle the object that the user has
-     * @param onLost called once with the loss, by a thread that must not wait
-     */
+    /** {@code onLost} is called once with the loss, by a thread that must not wait. */
     public HandleOwner(String clientId, long number, Object handle, Consumer<LockLost> onLost) {
         super(clientId + ":h" + number, HandleOwner.class);
         this.handle = new WeakReference<>(handle);
@@ -42,11 +33,7 @@ public class HandleOwner extends Owner {
         waiter = Thread.currentThread();
     }
 
-    /**
-     * Notes that no thread waits for the attempt of this owner.
-     *
-     * @param onNews runs on any thread, each time the attempt's state has changed; must neither wait nor throw
-     */
+    /** {@code onNews} runs on any thread, each time the attempt's state has changed; must neither wait nor throw. */
     public void wakes(Runnable onNews) {
         waiter = onNews;
     }

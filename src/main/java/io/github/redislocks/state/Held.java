@@ -27,15 +27,9 @@ public abstract class Held extends HoldKey implements LossSubject {
      * the other reasons, in their order.
      */
     private static final long LOST = -10;
-    /**
-     * In place of the number of a reason: the possession was lost, but its release goes on and still has the local
-     * turn.
-     */
+    /** In place of the number of a reason: lost, but the release goes on and still has the local turn. */
     private static final long UNCONFIRMED_IN_RELEASE = 9;
-    /**
-     * Added to the state of a loss while the listeners are being notified. Once they were notified, {@link #TOLD} is
-     * added instead.
-     */
+    /** Added to the state of a loss while the listeners are being notified; afterwards {@link #TOLD} instead. */
     private static final long TELLING = -10;
 
     private static final long TOLD = -20;
@@ -135,14 +129,11 @@ public abstract class Held extends HoldKey implements LossSubject {
         return count <= 0;
     }
 
-    /**
-     * Adds the unlocks that are still due for another loss of the thread, so that one record stands for both losses.
-     */
+    /** Adds the unlocks still due for another loss of the thread, so that one record stands for both. */
     public void standsFor(Held lost) {
         count += lost.count;
     }
 
-    /** The number that is the state. */
     final long state() {
         return state;
     }
@@ -190,10 +181,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         return lose(Long.MAX_VALUE, reason);
     }
 
-    /**
-     * Ends the possession as lost if its deadline is at most {@code ifAtMost}; returns true for the one caller that
-     * ended it.
-     */
+    /** As {@link #lose(LockLost.Reason)}, if the deadline is at most {@code ifAtMost}. */
     final boolean lose(long ifAtMost, LockLost.Reason reason) {
         while (true) {
             long old = state;
@@ -206,10 +194,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         }
     }
 
-    /**
-     * Begins the release. Returns the deadline until which the possession was valid; 0 if it had ended already or its
-     * deadline has passed.
-     */
+    /** Begins the release; returns the deadline, or 0 if the possession had ended or the deadline has passed. */
     public long beginRelease(long now) {
         while (true) {
             long old = state;
@@ -232,10 +217,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         return changeState(RELEASING, LOST - UNCONFIRMED_IN_RELEASE);
     }
 
-    /**
-     * Returns true if the possession is lost but its release goes on. The end of the release then passes on the local
-     * turn.
-     */
+    /** Returns true if the possession is lost but its release goes on, whose end passes on the local turn. */
     public boolean isReleasedTooLate() {
         long now = state;
         return now <= LOST && (LOST - now) % -TELLING == UNCONFIRMED_IN_RELEASE;
@@ -282,10 +264,7 @@ public abstract class Held extends HoldKey implements LossSubject {
         return now <= LOST && now > LOST + TELLING && changeState(now, now + TELLING);
     }
 
-    /**
-     * Notes that the listeners were notified of the loss; or, if {@code done} is false, that another caller has to
-     * notify them.
-     */
+    /** Notes that the listeners were notified; if {@code done} is false, another caller has to notify them. */
     public void endTelling(boolean done) {
         state = done ? state - TELLING + TOLD : state - TELLING;
     }

@@ -42,10 +42,7 @@ public class Hold extends Leased implements Footprint.Possession {
     /** Whether a message has said since the last renewal began that the hold was forced open. */
     private volatile boolean doubted;
 
-    /**
-     * Whether an error has stopped the owner's thread in an acquisition or a release, so that the watchdog has to
-     * release the lock.
-     */
+    /** Whether an error has stopped the owner's thread, so that the watchdog has to release the lock. */
     public volatile boolean stranded;
 
     public Hold(Attempt attempt, Attempt.Grant grant, long now, long nextRenewalNanos, @Nullable Hold below) {
@@ -133,10 +130,7 @@ public class Hold extends Leased implements Footprint.Possession {
         return seconds(now) - fenceRefreshedSeconds;
     }
 
-    /**
-     * Notes that the fence key, which remembers the last token, gets its full lifetime again now. Called by the
-     * watchdog only.
-     */
+    /** The fence key gets its full lifetime again now. Called by the watchdog only. */
     public void fenceRefreshed(long now) {
         fenceRefreshedSeconds = seconds(now);
     }
@@ -155,7 +149,6 @@ public class Hold extends Leased implements Footprint.Possession {
         return nextRenewalNanos;
     }
 
-    /** Sets the time of the next renewal or confirmation. */
     public void renewAt(long nanos) {
         nextRenewalNanos = nanos;
     }
@@ -223,10 +216,7 @@ public class Hold extends Leased implements Footprint.Possession {
         return Long.MAX_VALUE;
     }
 
-    /**
-     * When to warn that the hold soon reaches its {@code maxHold}; {@link Long#MAX_VALUE} if there is no limit, or the
-     * warning was given.
-     */
+    /** When to warn of the end by {@code maxHold}; {@link Long#MAX_VALUE} for never, or once that was done. */
     public long warningNanos() {
         return Long.MAX_VALUE;
     }
@@ -261,10 +251,7 @@ public class Hold extends Leased implements Footprint.Possession {
         }
     }
 
-    /**
-     * Takes over the count of the hold that was given up for a wait in a Condition, and which of its acquisitions are
-     * renewed.
-     */
+    /** Takes over the count and the renewals of the hold that was given up for a wait in a Condition. */
     public void resume(Hold before, int times) {
         resume(times);
         renewedMillis = before.renewedMillis;
@@ -286,9 +273,7 @@ public class Hold extends Leased implements Footprint.Possession {
         }
     }
 
-    /**
-     * Makes the watchdog ask for this lease from now on, unless it asks for a longer one. Called by the owner's thread.
-     */
+    /** From now on the watchdog asks for this lease or a longer one. Called by the owner's thread. */
     public void renewedFor(long wantedMillis) {
         renewedMillis = Math.max(renewedMillis, got(wantedMillis));
     }
@@ -313,10 +298,7 @@ public class Hold extends Leased implements Footprint.Possession {
         }
     }
 
-    /**
-     * Counts an inner unlock. The renewal ends with the acquisition that asked for it; the deadline then stays as it
-     * is.
-     */
+    /** The renewal ends with the acquisition that asked for it; the deadline then stays as it is. */
     @Override
     public void exited() {
         super.exited();

@@ -83,10 +83,7 @@ public final class Holds {
         replace(hold, null);
     }
 
-    /**
-     * Replaces exactly this object. {@code remove(key, value)} could also remove an equal object: another hold of the
-     * same thread and lock.
-     */
+    /** {@code remove(key, value)} could also remove an equal object: another hold of the same thread and lock. */
     @SuppressWarnings("ReferenceEquality")
     private void replace(Hold hold, @Nullable Hold other) {
         cache.asMap().computeIfPresent(hold, (key, present) -> present == hold ? other : present);

@@ -37,10 +37,7 @@ public abstract class Leased extends Held {
         }
     }
 
-    /**
-     * The bits of {@code asked} that contain the longest lease that was asked for, in milliseconds. No lease is longer
-     * than 24 h.
-     */
+    /** The bits with the longest lease that was asked for, in milliseconds. No lease is longer than 24 h. */
     private static final int LEASE = Asker.OWNER.open - 1;
 
     private static final int OPEN = Asker.OWNER.open | Asker.WATCHDOG.open;
@@ -78,11 +75,7 @@ public abstract class Leased extends Held {
         return isOpen();
     }
 
-    /**
-     * Notes that Redis gave the lease that was asked for and that the deadline was extended.
-     *
-     * @param once whether the request was sent only once
-     */
+    /** Notes that Redis gave the lease and the deadline was extended; {@code once}: the request was sent only once. */
     public final void answered(Asker by, boolean once) {
         // If the hold is renewed, the answer to a re-entry says nothing about open renewals.
         int closed = by == Asker.OWNER && isRenewed() ? by.open : OPEN;
@@ -137,10 +130,7 @@ public abstract class Leased extends Held {
     /** Returns true if the watchdog renews the possession. */
     public abstract boolean isRenewed();
 
-    /**
-     * The lease to ask for at {@code nanos}: the wanted one, or a shorter one if the possession may not last for so
-     * long.
-     */
+    /** The lease to ask for at {@code nanos}: shorter if the possession may not last for the wanted one. */
     public long leaseAt(long nanos, long wantedMillis) {
         return wantedMillis;
     }
@@ -153,9 +143,7 @@ public abstract class Leased extends Held {
     /** Notes the end of a lease that Redis has given. */
     void leasedUntil(long nanos) {}
 
-    /**
-     * Moves the deadline forward, never back; returns false if the old deadline has passed or the possession has ended.
-     */
+    /** Moves the deadline forward, never back; false if it has passed or the possession has ended. */
     public final boolean extend(long now, long deadlineNanos) {
         while (true) {
             long old = state();
@@ -168,10 +156,7 @@ public abstract class Leased extends Held {
         }
     }
 
-    /**
-     * Moves the deadline forward as far as a lease that Redis has given allows; returns false in the same cases as
-     * {@link #extend(long, long)}.
-     */
+    /** As {@link #extend(long, long)}, as far as a lease that Redis has given allows. */
     public final boolean extend(long now, long sentNanos, long leaseMillis) {
         boolean valid = extend(now, sentNanos + Timing.validityNanos(leaseMillis));
         if (valid) {
@@ -191,11 +176,7 @@ public abstract class Leased extends Held {
         return lose(now, reasonPast());
     }
 
-    /**
-     * Ends the possession as lost because its release found nothing to release.
-     *
-     * @param past whether the deadline had passed by then, which explains the loss
-     */
+    /** Ends the possession as lost: its release found nothing. If {@code past}, the deadline explains that. */
     public final boolean releaseFailed(boolean past) {
         return lostInRelease(past ? reasonPast() : LockLost.Reason.TAKEN);
     }

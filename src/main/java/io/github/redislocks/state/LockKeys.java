@@ -63,10 +63,7 @@ public record LockKeys(String lock, boolean isRead) {
         return tagged(prefix, "%");
     }
 
-    /**
-     * The keys of one of many locks that no user can have. Locks of different numbers lie in different slots of a
-     * cluster.
-     */
+    /** One of many locks that no user can have. Different numbers lie in different slots of a cluster. */
     public static LockKeys ofNobody(String prefix, int number) {
         return tagged(prefix, "%-" + number);
     }
@@ -75,7 +72,6 @@ public record LockKeys(String lock, boolean isRead) {
         return new LockKeys(prefix + ":{" + tag + "}");
     }
 
-    /** The keys of a pool of permits. */
     public static LockKeys ofPermits(String prefix, String name) {
         return new LockKeys(of(prefix, name).lock() + ":permits");
     }
@@ -98,7 +94,6 @@ public record LockKeys(String lock, boolean isRead) {
         return arePermits(lock);
     }
 
-    /** Whether this is the key of a pool of permits. */
     public static boolean arePermits(String lock) {
         return lock.charAt(lock.length() - 1) != '}';
     }
@@ -132,9 +127,7 @@ public record LockKeys(String lock, boolean isRead) {
         return new LockKeys(GLOB.matcher(prefix).replaceAll("\\\\$0") + ":{" + sent + "}*").lock();
     }
 
-    /**
-     * The channel on which a client receives its grants. The scripts derive the same name from a lock key and an owner.
-     */
+    /** The channel for a client's grants. The scripts derive the same name from a lock key and an owner. */
     public static String mailbox(String prefix, String clientId) {
         return prefix + ":mailbox:" + clientId;
     }

@@ -24,9 +24,6 @@ public interface LossSubject {
         return true;
     }
 
-    /**
-     * Returns true once: for the first call, whose caller then notifies the listeners of the loss. Called by one thread
-     * at a time.
-     */
+    /** True for the first call, whose caller notifies the listeners of the loss. One thread at a time calls it. */
     boolean isToldFirst();
 }

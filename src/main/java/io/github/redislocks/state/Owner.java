@@ -14,10 +14,7 @@ public class Owner {
     /** The owner's id in Redis. */
     public final String id;
 
-    /**
-     * The owner's part of the key of a hold, whose other part is the lock: the thread, or this object if the owner is
-     * no thread.
-     */
+    /** The owner's part of the key of a hold, beside the lock: the thread, or this object if it is none. */
     public final Object holder;
 
     /** The key for lookups among the holds. Used by the owner's thread only. */

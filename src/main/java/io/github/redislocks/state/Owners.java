@@ -12,10 +12,7 @@ public final class Owners {
 
     private final String clientId;
     private final AtomicLong handles = new AtomicLong();
-    /**
-     * Each thread as an owner. The references are weak, so that a thread of an application's pool does not keep classes
-     * of the library in memory.
-     */
+    /** Weak, so that a thread of an application's pool does not keep classes of the library in memory. */
     private final ThreadLocal<WeakReference<@Nullable Owner>> owners =
             ThreadLocal.withInitial(() -> new WeakReference<>(null));
 
@@ -28,11 +25,7 @@ public final class Owners {
         return clientId;
     }
 
-    /**
-     * Makes a handle an owner.
-     *
-     * @param onLost called once with the loss, by a thread that must not wait
-     */
+    /** Makes a handle an owner; for {@code onLost} see {@link HandleOwner}. */
     public HandleOwner handle(Object handle, Consumer<LockLost> onLost) {
         return new HandleOwner(clientId, handles.incrementAndGet(), handle, onLost);
     }

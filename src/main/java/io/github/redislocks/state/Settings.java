@@ -119,7 +119,6 @@ public final class Settings {
         return with(values -> values.keyPrefix = prefix);
     }
 
-    /** A copy with another lease. */
     public Settings withLease(Duration lease) {
         checkLease(lease);
         return with(values -> values.lease = lease);
@@ -135,7 +134,6 @@ public final class Settings {
         });
     }
 
-    /** A copy whose lease is renewed. */
     public Settings renewed() {
         return with(values -> values.renewed = true);
     }
@@ -149,7 +147,6 @@ public final class Settings {
         return with(values -> values.retryFor = time);
     }
 
-    /** A copy with another timeout of one request. */
     public Settings withCommandTimeout(Duration time) {
         if (Objects.requireNonNull(time, "commandTimeout").compareTo(LEAST_TIMEOUT) < 0
                 || time.compareTo(MAX_COMMAND_TIMEOUT) > 0) {
@@ -331,7 +328,6 @@ public final class Settings {
         }
     }
 
-    /** Throws if a lease is too short or too long. */
     public static void checkLease(Duration lease) {
         Objects.requireNonNull(lease, "lease");
         if (lease.compareTo(MIN_LEASE) < 0 || lease.compareTo(MAX_LEASE) > 0) {

@@ -9,9 +9,7 @@ public final class Timing {
     public static final long HEARTBEAT_MILLIS = 1_500;
     /** An unconfirmed grant, and a place that is not renewed, lasts for this number of heartbeats. */
     public static final int HEARTBEATS_PER_CLAIM = 3;
-    /**
-     * The time by which every validity is shortened, in addition to 1 % of the lease, for the drift between two clocks.
-     */
+    /** Every validity is shortened by this and 1 % of the lease, for the drift between two clocks. */
     public static final long DRIFT_MILLIS = 2;
     /** A client may pass the lock among its own threads for this long while another client waits. */
     public static final long LOCAL_TURN_NANOS = 100_000;

@@ -78,10 +78,7 @@ public final class WaitLimit {
         }
     }
 
-    /**
-     * When the timed call began. For a try that does not wait: when its first request was sent, or the first after
-     * {@link #restart}.
-     */
+    /** When the timed call began; for a try that does not wait, its first request, also after {@link #restart}. */
     public long beganNanos() {
         return beganNanos;
     }
@@ -96,7 +93,6 @@ public final class WaitLimit {
         return !waits && !interruptible;
     }
 
-    /** Whether an interrupt ends the wait. */
     public boolean isInterruptible() {
         return interruptible;
     }
@@ -115,9 +111,7 @@ public final class WaitLimit {
         return deadlineNanos != Long.MAX_VALUE;
     }
 
-    /**
-     * Whether an outage has lasted longer than the caller waits through one; a timed wait goes on through any outage.
-     */
+    /** Whether the caller waits no longer for an outage to end; a timed wait goes on through any outage. */
     public boolean isPast(long outageNanos) {
         return !isTimed() && outageNanos > retryForNanos;
     }
@@ -137,10 +131,7 @@ public final class WaitLimit {
         return isTimed() ? deadlineNanos - (begun ? now : beganNanos) : Long.MAX_VALUE;
     }
 
-    /**
-     * Clears the interrupt flag of the calling thread, and remembers it; returns whether an interrupt has ended the
-     * wait.
-     */
+    /** Clears the interrupt flag and remembers it; returns whether an interrupt has ended the wait. */
     public boolean interrupted() {
         if (Thread.interrupted()) {
             interrupted = true;
