@@ -199,6 +199,26 @@ class ReadRacesTest extends FakeTime {
         }
     }
 
+    /** A sleep of an interrupted thread would end at once, and the thread would only turn and turn. */
+    @Test
+    void aTryOfAWriter_interruptedWhileTheShareEnds_sleepsUninterrupted_andKeepsTheInterrupt() {
+        shared.readLock().lock();
+        shared.readLock().unlock();
+        HeldCalls held = redis.hold(verb("unshare")).whateverTheirTimeouts();
+        AtomicBoolean kept = new AtomicBoolean();
+        Thread writer = started(() -> {
+            boolean wrote = shared.writeLock().tryLock();
+            kept.set(wrote && Thread.currentThread().isInterrupted());
+            shared.writeLock().unlock();
+        });
+        held.awaitParked(1, Duration.ofSeconds(10));
+        writer.interrupt();
+        await().until(() -> !writer.isInterrupted());
+        held.release();
+        awaitEnd(writer);
+        assertThat(kept).isTrue();
+    }
+
     private static void awaitUninterruptibly(CountDownLatch latch) {
         try {
             latch.await();

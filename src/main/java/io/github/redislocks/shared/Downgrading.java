@@ -62,14 +62,13 @@ final class Downgrading implements Downgrade {
             cell.waitsOn();
             Hold hold = released ? drive(way) : null;
             if (hold != null) {
-                begun = true;
                 all.begin(sharer, cell, hold);
+                begun = true;
                 publish();
             }
         } finally {
             try {
-                // After an error the share may have begun without letting this thread in.
-                if (!begun || cell.isWaiting()) {
+                if (!begun) {
                     fail();
                 }
             } finally {

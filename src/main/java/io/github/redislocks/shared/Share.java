@@ -58,11 +58,6 @@ final class Share {
         return (state & STATES) == OPEN;
     }
 
-    /** Returns true if the share is closed and does not end yet. */
-    boolean isClosed() {
-        return !isOpen() && !isEnding();
-    }
-
     boolean isEnding() {
         return (state & STATES) == ENDING;
     }

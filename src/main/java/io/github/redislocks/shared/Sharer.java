@@ -190,17 +190,13 @@ final class Sharer extends Owner implements Keeper {
         }
     }
 
-    /** Begins the end of a closed share if nobody is inside; returns true for the one caller that has to end it. */
+    /**
+     * Begins the end of a closed share if nobody is inside; returns true for the one caller that has to end it. If
+     * another thread closes the share anew meanwhile, that thread or the watchdog calls this method afterwards.
+     */
     boolean beginsEnd(Share closed) {
-        while (closed.isClosed()) {
-            int seen = closed.seen();
-            if (isUsed(closed)) {
-                return false;
-            } else if (closed.beginEnd(seen)) {
-                return true;
-            }
-        }
-        return false;
+        int seen = closed.seen();
+        return !isUsed(closed) && closed.beginEnd(seen);
     }
 
     /** Returns true if a thread reads under the share. */

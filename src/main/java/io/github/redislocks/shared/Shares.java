@@ -253,7 +253,9 @@ public final class Shares implements Task {
     private void awaitEnd(Sharer sharer, Share share, WaitLimit limit) {
         while (sharer.share() == share
                 && share.isEnding()
-                && limit.timeoutNanos(clock.nanoTime(), settings.commandTimeoutNanos()) > 0) {
+                && limit.timeoutNanos(clock.nanoTime(), settings.commandTimeoutNanos()) > 0
+                // This clears the interrupt flag: with the flag set, the thread would not sleep.
+                && !limit.interrupted()) {
             LockSupport.parkNanos(sharer, TRY_PAUSE_NANOS);
         }
     }
