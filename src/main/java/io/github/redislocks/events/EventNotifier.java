@@ -267,11 +267,7 @@ public final class EventNotifier {
         }
     }
 
-    /**
-     * Publishes, in the calling thread, that a call has not acquired a lock.
-     *
-     * @param triedNanos how long the call has tried
-     */
+    /** Publishes, in the calling thread, that a call has not acquired a lock in {@code triedNanos}. */
     public void notAcquired(LockKeys keys, long triedNanos, LockNotAcquired.Outcome outcome) {
         if (isHeard()) {
             notAcquired(keys, triedNanos, outcome, begun(keys));
@@ -331,10 +327,7 @@ public final class EventNotifier {
         log.start();
     }
 
-    /**
-     * Waits until no event is waiting to be published, at most for {@code limit}. Does not stop the notifier, which
-     * publishes later events too.
-     */
+    /** Waits until no event is to be published, at most for {@code limit}. Later events are published too. */
     public void awaitTold(Duration limit) {
         long end = System.nanoTime() + limit.toNanos();
         await("lock handles", handles, end);

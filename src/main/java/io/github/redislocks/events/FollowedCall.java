@@ -8,17 +8,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A call for a lock that several listeners follow from start to end. If one listener throws, the others are notified
- * nevertheless.
- */
+/** A call for a lock that several listeners follow from start to end, even if one of them throws. */
 final class FollowedCall implements LockListener.Acquiring {
 
     private final List<LockListener.Acquiring> followers = new ArrayList<>();
 
-    /**
-     * Notifies the listeners that a call starts; returns the object that follows the call, or null if no listener does.
-     */
+    /** Notifies the listeners that a call starts; null if none of them follows it. */
     static LockListener.@Nullable Acquiring start(LockListener[] listeners, String lockName) {
         FollowedCall call = new FollowedCall();
         for (LockListener listener : listeners) {

@@ -13,10 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Doubts {
 
-    /**
-     * The least time between two inspections that ask about noted locks, so that a key that changes all the time does
-     * not cause requests all the time.
-     */
+    /** The least time between two such inspections: a key that changes all the time must cause few requests. */
     private static final long PAUSE_NANOS = 10_000_000;
 
     private final Set<String> noted = ConcurrentHashMap.newKeySet();

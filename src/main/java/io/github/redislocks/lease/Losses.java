@@ -33,11 +33,7 @@ public final class Losses {
     /** Lost holds that a renewal may have prolonged in Redis, or may still prolong. */
     private final Queue<Hold> prolonged = new ConcurrentLinkedQueue<>();
 
-    /**
-     * Makes the object for one client.
-     *
-     * @param onProlonged runs when a lost hold has to be ended in Redis: it wakes the watchdog
-     */
+    /** {@code onProlonged} runs when a lost hold has to be ended in Redis: it wakes the watchdog. */
     public Losses(Clock clock, Turns turns, EventNotifier events, Runnable onProlonged) {
         this.clock = clock;
         this.turns = turns;
@@ -87,16 +83,10 @@ public final class Losses {
         return first;
     }
 
-    /**
-     * Ends the local turn and notifies the listeners after a loss, once. If an error prevents this, the watchdog does
-     * it later.
-     */
+    /** Ends the local turn and notifies the listeners of a loss, once. After an error the watchdog does it later. */
     public void ended(Hold hold) {
         LockLost.Reason reason = hold.lossReason();
-        if (reason == null) {
-            return;
-        }
-        if (!hold.beginTelling()) {
+        if (reason == null || !hold.beginTelling()) {
             return;
         }
         boolean done = false;
@@ -152,7 +142,6 @@ public final class Losses {
         lastLostAttempt.accumulateAndGet(attempt, Math::max);
     }
 
-    /** Notifies the listeners of a loss. */
     public void tell(LockLost loss, LossSubject subject) {
         events.lost(loss, subject);
     }
@@ -172,16 +161,12 @@ public final class Losses {
         return lastLostAttempt.get();
     }
 
-    /**
-     * Whether the hold of an attempt was lost after lock() had returned: then a leave must report the loss to the next
-     * holder.
-     */
+    /** Whether a hold was lost after lock() had returned: then a leave must report that to the next holder. */
     public boolean hasLost(Attempt attempt) {
         Footprint.Possession had = attempt.had();
         return had != null && had.isLost();
     }
 
-    /** Notifies the listeners that the calling thread has forced a lock open. */
     public void forced(LockKeys keys, long token, String clientId) {
         events.forced(keys, token, clientId);
     }

@@ -193,10 +193,7 @@ final class Renewal implements Job {
         return holds.size() > 1 ? Timing.renewalNanos(leaseMillis) : hold.renewalNanos();
     }
 
-    /**
-     * By how much the next renewal is earlier than usual, so that the renewals of many holds that began together spread
-     * over time.
-     */
+    /** The next renewal is this much earlier, so that those of holds that began together spread over time. */
     private long spreadNanos(Hold hold) {
         return Math.min(batch * SPREAD_NANOS, renewalNanos(hold) / 8);
     }

@@ -3,9 +3,7 @@ package io.github.redislocks.lease;
 import io.github.redislocks.LockLost;
 import io.github.redislocks.concurrent.Clock;
 import io.github.redislocks.concurrent.Steps;
-import io.github.redislocks.health.MonitoredRedis;
 import io.github.redislocks.health.RedisAccess;
-import io.github.redislocks.state.FailoverEpoch;
 import io.github.redislocks.state.Hold;
 import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
@@ -41,8 +39,6 @@ public final class Renewals implements Task {
     private final RedisAccess access;
     private final Clock clock;
     private final Settings settings;
-    private final MonitoredRedis redis;
-    private final FailoverEpoch epoch;
     private final Holds holds;
     private final Losses losses;
     private final Rescue rescue;
@@ -69,17 +65,11 @@ public final class Renewals implements Task {
         void releaseAgain(Holds.Released released);
     }
 
-    /**
-     * Makes the task.
-     *
-     * @param remembered the number of losses that are remembered
-     */
+    /** {@code remembered} is the number of losses that are remembered. */
     public Renewals(RedisAccess access, Holds holds, Losses losses, Rescue rescue, int remembered) {
         this.access = access;
         this.clock = access.clock();
         this.settings = access.settings();
-        this.redis = access.monitored();
-        this.epoch = access.epoch();
         this.holds = holds;
         this.losses = losses;
         this.rescue = rescue;
@@ -93,12 +83,7 @@ public final class Renewals implements Task {
         shortestLeaseMillis.accumulateAndGet(leaseMillis, Math::min);
     }
 
-    /**
-     * Asks Redis at once about a hold that was forced open according to a message. The message is only a hint; the
-     * answer of Redis decides.
-     *
-     * @return whether there is such a hold
-     */
+    /** After a message, only a hint, that a hold was forced open: asks Redis. False if there is no such hold. */
     public boolean askAtOnce(long attempt, long token) {
         for (Hold hold : holds.all()) {
             if (hold.attempt == attempt && hold.token == token && hold.isOpen()) {
@@ -129,10 +114,7 @@ public final class Renewals implements Task {
         hold.renewAt(clock.nanoTime());
     }
 
-    /**
-     * Has the next inspection ask Redis about the hold of a lock whose key another client has changed, or about all
-     * holds if {@code lock} is null. Returns the time at which that inspection is due.
-     */
+    /** Has the next inspection ask about this lock, whose key another client changed: see {@link Doubts#add}. */
     public long doubt(@Nullable String lock) {
         return doubts.add(lock);
     }
@@ -145,7 +127,7 @@ public final class Renewals implements Task {
 
     @Override
     public long inspect(long now, long horizon, Batch due) {
-        int failoverEpoch = epoch.count();
+        int failoverEpoch = access.epoch().count();
         boolean moved = failoverEpoch != lastFailoverEpoch;
         lostHolds.begin();
         Walk walk = new Walk(now, horizon, failoverEpoch, due);
@@ -241,9 +223,7 @@ public final class Renewals implements Task {
             return true;
         }
 
-        /**
-         * Makes a renewal due now if Redis may not have the hold any more: after a failover, or a change of its key.
-         */
+        /** Makes a renewal due now after a failover, or a change of the key: Redis may not have the hold any more. */
         private void askIfUnsure(Hold hold) {
             if (!hold.isRenewing() && hold.failoverEpoch() != failoverEpoch) {
                 boolean moved = failoverEpoch != lastFailoverEpoch;
@@ -284,10 +264,7 @@ public final class Renewals implements Task {
     /** The kind of the holds of one batch. */
     private record Kind(boolean shared, long leaseMillis) {}
 
-    /**
-     * Ends in Redis the lost holds that renewals have prolonged, or may prolong. Otherwise others would wait for the
-     * rest of those leases.
-     */
+    /** Ends in Redis lost holds that renewals may have prolonged: else others would wait for those leases. */
     private void endProlonged() {
         for (Hold hold = losses.nextProlonged(); hold != null; hold = losses.nextProlonged()) {
             rescue.leaveLater(hold);
@@ -305,7 +282,7 @@ public final class Renewals implements Task {
     }
 
     private boolean isForBatch(Hold hold, long lease, long now) {
-        return redis.hasOneSlot()
+        return access.monitored().hasOneSlot()
                 && !LockKeys.arePermits(hold.lock())
                 && hold.isRenewed()
                 && hold.leaseAt(now, lease) == lease

@@ -10,10 +10,7 @@ import io.github.redislocks.watchdog.Task;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 
-/**
- * The watchdog task that logs holds which have lasted for long. Each hold is logged once, while it lasts. The task asks
- * no server.
- */
+/** The watchdog task that logs holds which last for long, each once, while it lasts. Asks no server. */
 public final class SlowHolds implements Task {
 
     /** Between two inspections lies at least the slow time divided by this number. */
@@ -22,10 +19,7 @@ public final class SlowHolds implements Task {
     private final Holds holds;
     private final long slowNanos;
     private final BackgroundLog log;
-    /**
-     * The holds that were logged and still last. This field and {@link #nextNanos} are used by the watchdog's thread
-     * only.
-     */
+    /** The holds that were logged and still last. Used, as the next field, by the watchdog's thread only. */
     private final IdentityHashMap<Held, Boolean> told = new IdentityHashMap<>();
 
     private long nextNanos = Long.MIN_VALUE;

@@ -51,18 +51,10 @@ public sealed interface Answer {
      */
     record Queued(long lastToken, long holderMillis) implements Answer {}
 
-    /**
-     * The attempt waits in a Condition.
-     *
-     * @param lastToken a lower bound of the token of the last hold
-     */
+    /** The attempt waits in a Condition; {@code lastToken} is a lower bound of the token of the last hold. */
     record Waiting(long lastToken) implements Answer {}
 
-    /**
-     * The lock is free.
-     *
-     * @param crowded whether there are waiters that no message has reached
-     */
+    /** The lock is free; {@code crowded} if there are waiters that no message has reached. */
     record Freed(boolean crowded) implements Answer {}
 
     /** Another owner has the lock at {@code index}, of several locks that were asked for. */
@@ -132,9 +124,7 @@ public sealed interface Answer {
         return isKept(reply) || (count > 1 && !reply.values().contains((long) index));
     }
 
-    /**
-     * Reads the reply to a renewal of {@code count} holds: whether another client waits for the lock at {@code index}.
-     */
+    /** As {@link #isKept}: whether another client waits for the lock at {@code index}. */
     static boolean isWaitedFor(Reply reply, int index, int count) {
         return reply.values().contains((long) count + index);
     }

@@ -27,10 +27,7 @@ public final class Inspections {
     private static final Script COUNT = script("count");
     private static final Script LIST = script("list");
 
-    /**
-     * How many slots to check: enough that a node which has most slots of a cluster hardly ever passes for one that has
-     * all.
-     */
+    /** Enough that a node which has most slots of a cluster hardly ever passes for one that has all. */
     private static final int SLOTS_CHECKED = 128;
 
     private Inspections() {}
@@ -47,10 +44,7 @@ public final class Inspections {
         return new Call(Request.Plain.LOCKED, LOCKED, List.of(keys.lock()), List.of());
     }
 
-    /**
-     * Reads keys in many slots, to check whether one server has all slots. No user can give a lock the names of these
-     * keys.
-     */
+    /** Reads keys in many slots, which no user can name, to check whether one server has all slots. */
     public static List<Call> checkSlots(String keyPrefix) {
         return IntStream.range(0, SLOTS_CHECKED)
                 .mapToObj(number -> locked(LockKeys.ofNobody(keyPrefix, number)))

@@ -65,11 +65,7 @@ public final class Scripts {
         return Script.load(Scripts.class, name);
     }
 
-    /**
-     * Takes the lock if it is free and nobody waits; a shorter script with fewer arguments than {@link #acquire}.
-     *
-     * @param asks whether a try asks the client that keeps the lock
-     */
+    /** As {@link #acquire}, but shorter, for a free lock without waiters. With {@code asks}, a try asks its keeper. */
     public static Call take(Attempt attempt, Call.NotAfter notAfter, boolean asks) {
         String number = Long.toString(attempt.number);
         String lease = lease(attempt.leaseMillis);
@@ -127,10 +123,7 @@ public final class Scripts {
                 withLastToken(attempt.owner, args));
     }
 
-    /**
-     * Takes the lock if it is free, without a place in the queue. If a client keeps the lock, the script asks that
-     * client.
-     */
+    /** Takes a free lock, without a place in the queue. If a client keeps the lock, the script asks that client. */
     public static Call acquireOnce(Attempt attempt, Call.NotAfter notAfter, long lastLostAttempt) {
         if (attempt.owner.isShared()) {
             return ShareScripts.share(attempt, notAfter, false, true);
@@ -156,7 +149,6 @@ public final class Scripts {
     /**
      * Ends a hold, and takes a place in a Condition.
      *
-     * @param waiting the attempt that waits in its Condition
      * @param keep whether the successor of the hold goes before waiters of other clients
      */
     public static Call await(Hold hold, Attempt waiting, Call.NotAfter notAfter, boolean keep) {
@@ -224,11 +216,7 @@ public final class Scripts {
         return fence ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock());
     }
 
-    /**
-     * Renews a hold.
-     *
-     * @param fence whether to renew the fence key too; for that key, once an hour is enough
-     */
+    /** Renews a hold, and the fence key if {@code fence}; for that key, once an hour is enough. */
     public static Call renew(Hold hold, long leaseMillis, boolean fence) {
         if (hold.owner.isShared()) {
             return ShareScripts.renew(hold.keys(), hold.owner.id, hold.attempt, leaseMillis);
@@ -284,10 +272,7 @@ public final class Scripts {
                 FREE, List.of(hold.lock(), hold.keys().fence()), List.of(hold.owner.id, Long.toString(hold.attempt)));
     }
 
-    /**
-     * If the owner is a client that keeps the lock for its threads, adds the last token that the client gave out, since
-     * the request may end the client's hold.
-     */
+    /** Adds the last token that a client gave out to its threads, since the request may end the client's hold. */
     private static List<String> withLastToken(Owner owner, List<String> args) {
         long last = owner.lastToken();
         if (last == 0) {
@@ -374,11 +359,7 @@ public final class Scripts {
                         : List.of(released.ownerId(), attempt, "", "", "", "", "", "" + released.lastToken()));
     }
 
-    /**
-     * Removes the place or the hold of an attempt from Redis, without a successor.
-     *
-     * @param returned whether lock() returned the attempt's hold, so that its end counts as a loss
-     */
+    /** Without a successor; {@code returned}: lock() had returned the hold, so that its end counts as a loss. */
     public static Call leave(LockKeys keys, Owner owner, long number, boolean returned) {
         if (owner.isShared()) {
             return ShareScripts.unshare(keys, owner.id, number);

@@ -42,17 +42,11 @@ public final class BatchSender implements Runnable {
      * and again.
      */
     private static final int LEAST_TRIPS = 8;
-    /**
-     * The least timeout is not shorter than this, however near the server is, and not longer than
-     * {@link #FAR_TIMEOUT_NANOS}.
-     */
+    /** However near or far the server is, the least timeout lies between these two. */
     private static final long NEAR_TIMEOUT_NANOS = 100_000_000;
 
     private static final long FAR_TIMEOUT_NANOS = 750_000_000;
-    /**
-     * For each 500 µs that a pipeline took, the next pipeline may have PIPELINE more holds; MAX_FACTOR limits how
-     * often.
-     */
+    /** For each 500 µs that a pipeline took, the next may have PIPELINE more holds, MAX_FACTOR times at most. */
     private static final long FAR_NANOS = 500_000;
 
     private static final long MAX_FACTOR = 15;
@@ -75,11 +69,7 @@ public final class BatchSender implements Runnable {
     /** The least timeout of the next batch. Confined to the sender's thread. */
     private long leastNanos = FAR_TIMEOUT_NANOS;
 
-    /**
-     * Makes a sender.
-     *
-     * @param onFree called each time the sender can take a batch again or leaves a pending command to another sender
-     */
+    /** {@code onFree} runs each time the sender can take a batch again or leaves a command to another sender. */
     public BatchSender(
             Clock clock,
             Redis redis,
@@ -118,9 +108,7 @@ public final class BatchSender implements Runnable {
         return usedNanos;
     }
 
-    /**
-     * Sends these jobs in the background, and then a ping to the mailbox if wanted. Call only while the sender is free.
-     */
+    /** Sends these jobs, and then a ping to the mailbox if wanted. Call only while the sender is free. */
     public void send(List<Job> jobs, boolean ping) {
         usedNanos = clock.nanoTime();
         Work next = new Work(jobs, ping);
@@ -178,10 +166,7 @@ public final class BatchSender implements Runnable {
         Steps.forEach(jobs, Job::end);
     }
 
-    /**
-     * Sends one pipeline of urgent commands. Not all of them: commands may keep coming, and a batch must not wait for
-     * ever.
-     */
+    /** Sends one pipeline. Not all urgent commands: they may keep coming, and a batch must not wait for ever. */
     private void sendUrgent() {
         if (urgent.isEmpty()) {
             return;
@@ -257,10 +242,7 @@ public final class BatchSender implements Runnable {
         }
     }
 
-    /**
-     * How many of these jobs to send in one pipeline: few, so that Redis has time for other clients; more if Redis is
-     * far away.
-     */
+    /** How many jobs to send in one pipeline: few, so that Redis has time for others; more if it is far away. */
     private int pipelined(List<Job> jobs) {
         long size = 0;
         int count = 0;

@@ -36,12 +36,7 @@ public abstract class PendingCommand implements Job {
 
     private final Backoff backoff = Backoff.ofRequests();
 
-    /**
-     * Makes a command that is due at once.
-     *
-     * @param key the first key of the call
-     * @param untilNanos when to give up
-     */
+    /** The command is due at once, and given up after {@code untilNanos}; {@code key} is the call's first key. */
     public PendingCommand(Clock clock, String key, long untilNanos) {
         this.clock = clock;
         this.key = key;
@@ -70,7 +65,6 @@ public abstract class PendingCommand implements Job {
     /** Called when the command is given up, since Redis has not answered it in time. */
     public void giveUp() {}
 
-    /** The first key of the call. */
     public String key() {
         return key;
     }
@@ -93,9 +87,7 @@ public abstract class PendingCommand implements Job {
         nextTryNanos = clock.nanoTime();
     }
 
-    /**
-     * Whether to send the command now; gives the command up if its time is over. Call only while it is not under way.
-     */
+    /** Whether to send now; gives the command up if its time is over. Call only while it is not under way. */
     public boolean isDue(long now) {
         if (done || nextTryNanos > now) {
             return false;

@@ -33,12 +33,7 @@ public final class Sweep implements Batch {
     private final Set<String> withoutSender = new HashSet<>();
     private long nextNanos = Long.MAX_VALUE;
 
-    /**
-     * Makes a sweep.
-     *
-     * @param pinged the channel for pings
-     * @param restNanos how long the watchdog rests after the sweep
-     */
+    /** {@code pinged} is the channel for pings; the watchdog rests for {@code restNanos} after the sweep. */
     public Sweep(Clock clock, Watchdog watchdog, String pinged, long restNanos) {
         this.clock = clock;
         this.watchdog = watchdog;

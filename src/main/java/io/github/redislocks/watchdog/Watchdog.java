@@ -83,10 +83,7 @@ public final class Watchdog {
         tasks = List.copyOf(all);
     }
 
-    /**
-     * Starts to look after these tasks and the pending commands. If a job relies on messages, a sender also sends the
-     * ping.
-     */
+    /** Starts to look after these tasks and the pending commands. If a job relies on messages, a sender pings. */
     public void start(Ping wantedPing, List<Task> wanted) {
         lookAfter(wantedPing, wanted);
         scheduler.start();
