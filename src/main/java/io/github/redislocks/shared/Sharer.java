@@ -145,6 +145,11 @@ final class Sharer extends Owner implements Keeper {
                 cell.owner.wake();
             }
         }
+        // Look only now: whoever declared the loss before has found no reader.
+        LockLost.Reason reason = granted.hold.lossReason();
+        if (reason != null) {
+            lost(granted.hold, reason);
+        }
     }
 
     /** Wakes all threads that wait, so that each enters a share that is open again. */

@@ -3,9 +3,14 @@ package io.github.redislocks.shared;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.redislocks.LockLost;
+import io.github.redislocks.events.EventNotifier;
+import io.github.redislocks.fixture.FakeClock;
+import io.github.redislocks.lease.Losses;
 import io.github.redislocks.state.Attempt;
 import io.github.redislocks.state.HandleOwner;
 import io.github.redislocks.state.Hold;
+import io.github.redislocks.state.Holds;
 import io.github.redislocks.state.LockKeys;
 import io.github.redislocks.state.Owner;
 import io.github.redislocks.state.Settings;
@@ -19,7 +24,9 @@ import org.junit.jupiter.api.Test;
 class SharerTest {
 
     private final LockKeys keys = LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job");
-    private final Sharer sharer = new Sharer("client", keys, null, null);
+    private final Losses losses =
+            new Losses(new FakeClock(), (of, attempt) -> {}, new EventNotifier(List.of()), () -> {});
+    private final Sharer sharer = new Sharer("client", keys, losses, new Holds());
     private final Share share = new Share(hold(), 0);
     /** The cell of the thread that asked for the share, and lets the others in. */
     private final Cell asker = cell(() -> {});
@@ -88,6 +95,16 @@ class SharerTest {
         assertThat(first.leave(share)).isTrue();
         assertThat(sharer.beginsEnd(share)).isTrue();
         assertThat(sharer.beginsEnd(share)).as("ends twice").isFalse();
+    }
+
+    /** The thread that declared the loss found no reader, and will not look again. */
+    @Test
+    void begin_ofAShareThatWasJustLost_tellsTheReaders() {
+        asker.waits(0);
+        assertThat(share.hold.lose(LockLost.Reason.TAKEN)).isTrue();
+        sharer.begin(asker, share);
+        assertThat(asker.loss()).isNotNull();
+        assertThat(sharer.share()).isNull();
     }
 
     @Test
