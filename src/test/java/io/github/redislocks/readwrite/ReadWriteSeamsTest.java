@@ -94,6 +94,7 @@ class ReadWriteSeamsTest extends ReadWriteTest {
     void aWriterOfTheSameClient_waitsForItsReaders_andKeepsNewOnesOut() throws InterruptedException {
         lock.readLock().lock();
         Holder writer = waitingWriter(lock);
+        awaitKeptOut(lock);
         Holder late = waitingReader(lock);
         lock.readLock().lock();
         lock.readLock().unlock();

@@ -166,6 +166,20 @@ abstract class ReadWriteTest {
         awaitThat().until(() -> isQueued(one, thread) && isParked(thread));
     }
 
+    /** Waits until a client has heard that a writer waits, and lets no new reader in. */
+    void awaitKeptOut(RedisReentrantReadWriteLock one) {
+        awaitThat().until(() -> {
+            Actor<Boolean> reader = new Actor<>(() -> {
+                boolean in = one.readLock().tryLock();
+                if (in) {
+                    one.readLock().unlock();
+                }
+                return in;
+            });
+            return !reader.result();
+        });
+    }
+
     static boolean isQueued(RedisReentrantReadWriteLock one, Thread thread) {
         return one.getQueuedReaderThreads().contains(thread)
                 || one.getQueuedWriterThreads().contains(thread);
