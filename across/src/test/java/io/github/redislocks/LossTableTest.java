@@ -29,6 +29,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,6 +43,7 @@ import org.springframework.util.ClassUtils;
  * {@code -Dlosses.write=true} writes it there.
  */
 @Timeout(120)
+@Tag("once")
 class LossTableTest extends FakeTime implements LossScene.Ground {
 
     private static final int STEPS = 100;

@@ -145,7 +145,7 @@ final class Sharer extends Owner implements Keeper {
                 cell.owner.wake();
             }
         }
-        // Look only now: whoever declared the loss before has found no reader.
+        // Look only now: a thread that declared the loss earlier found no reader inside.
         LockLost.Reason reason = granted.hold.lossReason();
         if (reason != null) {
             lost(granted.hold, reason);
