@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
 class ShareRaceTest {
 
     private static final int SHARES = 5_000;
+    private static final int ENTRIES = 100;
 
     private final LockKeys keys = LockKeys.of(Settings.DEFAULT_KEY_PREFIX, "job");
     private final Sharer sharer = new Sharer("client", keys, null, null);
@@ -116,8 +117,10 @@ class ShareRaceTest {
             readers.add(CompletableFuture.runAsync(this::read, task -> new Thread(task).start()));
         }
         Cell asker = sharer.cell(new Owner("asker"));
-        for (int i = 1; i <= SHARES; i++) {
-            Share share = share(i);
+        int shares = 0;
+        // The readers may get no processor for a while.
+        while (shares < SHARES || entries.get() < ENTRIES) {
+            Share share = share(++shares);
             asker.waits(0);
             sharer.begin(asker, share);
             asker.leave(share);
@@ -135,8 +138,7 @@ class ShareRaceTest {
         for (CompletableFuture<Void> reader : readers) {
             reader.join();
         }
-        assertThat(ended).hasSize(SHARES);
-        assertThat(entries).hasPositiveValue();
+        assertThat(ended).hasSize(shares);
         assertThat(inside).hasValue(0);
     }
 }
