@@ -153,8 +153,11 @@ class ReadWriteSeamsTest extends ReadWriteTest {
         try (InMemoryLocks memory = InMemoryLocks.start()) {
             RedisLocks keeping = memory.newClient(builder -> builder.residency(Duration.ofSeconds(60)));
             RedisLocks reading = memory.newClient();
-            keeping.reentrantLock("kept").runWithLock(() -> {});
-            assertThat(keeping.countResident()).isEqualTo(1);
+            // A client keeps no lock before it can hear that others want the lock.
+            awaitThat().until(() -> {
+                keeping.reentrantLock("kept").runWithLock(() -> {});
+                return keeping.countResident() == 1;
+            });
             assertThat(reading.readWriteLock("kept").readLock().tryLock()).isTrue();
             reading.readWriteLock("kept").readLock().unlock();
             keeping.reentrantLock("kept").runWithLock(() -> {});
