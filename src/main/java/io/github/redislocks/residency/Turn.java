@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Turn {
 
-    // Who takes the turn: a thread that has not waited; a try or the client, ahead of waiting threads; or a thread that
+    // The takers of the turn: a thread that has not waited; a try or the client, ahead of waiting threads; or a thread
+    // that
     // has waited.
     private static final int THREAD = 1;
     private static final int CLIENT = 2;

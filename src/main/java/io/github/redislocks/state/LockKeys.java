@@ -63,7 +63,7 @@ public record LockKeys(String lock, boolean isRead) {
         return tagged(prefix, "%");
     }
 
-    /** One of many locks that no user can have. Different numbers lie in different slots of a cluster. */
+    /** The keys of a lock that no user can have. Different numbers lie in different slots of a cluster. */
     public static LockKeys ofNobody(String prefix, int number) {
         return tagged(prefix, "%-" + number);
     }

@@ -540,7 +540,7 @@ class PermitsScriptTest {
         return owners;
     }
 
-    /** What random calls, of which each comes some time after the one before, are answered and leave in Redis. */
+    /** The replies to random calls, one every {@code stepMicros}, and the state of Redis after each. */
     private List<String> transcript(Random random, long stepMicros) {
         redis.flushAll();
         List<String> transcript = new ArrayList<>();
